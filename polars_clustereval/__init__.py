@@ -1,7 +1,7 @@
 """Clustering evaluation where your data already lives.
 
-The package provides the same metrics, with the same results, as SQL macros for DuckDB and as Polars
-functions:
+The package provides its metrics both as SQL macros for DuckDB and as Polars functions, with
+identical results:
 
 * Expressions such as ``adjusted_rand_score(label, cluster)`` work in select, group_by().agg and
   over. They return a Float64 for each group of rows, or NULL where the score is undefined.
@@ -10,8 +10,8 @@ functions:
 * ``register(connection)`` creates the macros, ``bundle()`` returns their text,
   ``write_database(path)`` writes a database that contains them, and ``to_sql()`` writes queries for
   other engines.
-* ``plots`` contains functions that draw charts. These functions are also methods in the namespace.
-  Charts require the ``plot`` extra.
+* ``plots`` contains functions that draw charts. These functions are also available as methods in
+  the ``clustereval`` namespace. Charts require the ``plot`` extra.
 * ``describe(name)`` returns the definition of a score.
 
 Examples in docstrings assume ``import polars as pl`` and ``import polars_clustereval as ce``. A

@@ -25,10 +25,10 @@ class PythonCode(str):
 class ClusterEvalError(ValueError):
     """An error about invalid input that says what was expected, what was passed, and what to do.
 
-    The arguments of the error are the parts of its message, and the command line writes these parts
-    in its own form.
+    The arguments of the error are the parts of its message. The command line formats these parts in
+    its own way.
     """
 
     def __str__(self) -> str:
-        """Return the message as Python shows it."""
+        """Return the message as it is shown in Python."""
         return "".join(map(str, self.args))

@@ -2,7 +2,7 @@
 
 Each method calls the function of the same name and passes the frame as the first argument. Type
 checkers do not recognize registered namespaces. If you use a type checker, call the functions
-instead, which are typed and work with ``frame.pipe``.
+instead. They are typed, and they work with ``frame.pipe``.
 """
 
 from __future__ import annotations
@@ -88,9 +88,10 @@ def _method(
 class ClusterEval:
     """The frame functions as methods of a DataFrame or a LazyFrame.
 
-    The methods return a frame of the same kind. The functions in polars_clustereval.plots are also
-    available as methods, and require the extra ``plot``. Plotting methods return an Altair chart,
-    as in ``frame.clustereval.silhouette_plot(["x", "y"], "cluster")``.
+    Each method returns a frame of the same kind as the one on which it is called. The functions in
+    polars_clustereval.plots are also available as methods, and require the extra ``plot``. Plotting
+    methods return an Altair chart, as in ``frame.clustereval.silhouette_plot(["x", "y"],
+    "cluster")``.
 
     Parameters
     ----------
@@ -178,7 +179,7 @@ class ClusterEval:
 
 
 def _describe_no_method(name: str) -> str:
-    """Return the end of an error message that says what to use instead of a missing method."""
+    """Return the end of an error message, which says what to use instead of a missing method."""
     import polars_clustereval as package
 
     functions = [value for value in map(vars(package).get, package.__all__) if isfunction(value)]

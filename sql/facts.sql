@@ -60,10 +60,11 @@ COMMENT ON MACRO clustereval.jaccard_index IS
 'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.mirkin_metric IS
-'Number of ordered pairs of rows on which label and cluster disagree. The value 2 (fp + fn) is a '
-'metric on partitions. Range [0, n (n - 1)], best 0. Special cases: 0 for a single row. NULL if '
-'there are no rows. Source: Mirkin (1996), Mathematical classification and clustering, '
-'doi:10.1007/978-1-4613-0457-9. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Number of ordered pairs of rows on which label and cluster disagree. The number is 2 (fp + fn), '
+'and it is a metric on the set of partitions. Range [0, n (n - 1)], best 0. Special cases: 0 for '
+'a single row. NULL if there are no rows. Source: Mirkin (1996), Mathematical classification and '
+'clustering, doi:10.1007/978-1-4613-0457-9. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
+'END.';
 
 COMMENT ON MACRO clustereval.hubert_index IS
 'Share of pairs on which label and cluster agree, minus the share on which they disagree. The '
@@ -174,18 +175,18 @@ COMMENT ON MACRO clustereval.joint_entropy IS
 'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.label_entropy_given_cluster IS
-'Entropy of the labels given the cluster, in nats. The entropies of the labels within each '
-'cluster are averaged, weighted by cluster size. Range [0, label_entropy], best 0. Special cases: '
-'0 for a single label. NULL if there are no rows. Source: Shannon (1948), A mathematical theory '
-'of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> '
-'-1 THEN cluster END.';
+'Entropy of the labels given the cluster, in nats. The entropy of the labels within each cluster '
+'is averaged over all clusters, weighted by cluster size. Range [0, label_entropy], best 0. '
+'Special cases: 0 for a single label. NULL if there are no rows. Source: Shannon (1948), A '
+'mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.cluster_entropy_given_label IS
-'Entropy of the clusters given the label, in nats. The entropies of the clusters within each '
-'label are averaged, weighted by label size. Range [0, cluster_entropy], best 0. Special cases: 0 '
-'for a single cluster. NULL if there are no rows. Source: Shannon (1948), A mathematical theory '
-'of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> '
-'-1 THEN cluster END.';
+'Entropy of the clusters given the label, in nats. The entropy of the clusters within each label '
+'is averaged over all labels, weighted by label size. Range [0, cluster_entropy], best 0. Special '
+'cases: 0 for a single cluster. NULL if there are no rows. Source: Shannon (1948), A mathematical '
+'theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.mutual_info_score IS
 'Mutual information of label and cluster in nats. Range [0, the smaller entropy]. Special cases: '
@@ -300,7 +301,7 @@ COMMENT ON MACRO clustereval.bcubed_precision IS
 'doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_recall IS
-'Share of the rows with the same label that are in the same cluster, averaged over all rows. The '
+'For each row, the share of its label''s rows in the same cluster, averaged over all rows. The '
 'row itself counts as one of the rows with its label. Range (0, 1], best 1. Special cases: 1 for '
 'a single cluster. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for '
 'scoring coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), '
@@ -366,10 +367,10 @@ COMMENT ON MACRO clustereval.closest_cluster_recall IS
 COMMENT ON MACRO clustereval.closest_cluster_f_score IS
 'Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall. The score is (1 '
 '+ beta^2) P R / (beta^2 P + R), where P is the precision and R is the recall. If beta > 1, '
-'recall weighs more than precision. Range (0, 1], best 1. Special cases: 1 for equal partitions '
-'only. NULL if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and '
-'Widom (2009), Swoosh: a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'recall has more weight than precision. Range (0, 1], best 1. Special cases: 1 for equal '
+'partitions only. NULL if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, '
+'Whang and Widom (2009), Swoosh: a generic approach to entity resolution, '
+'doi:10.1007/s00778-008-0098-x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.talburt_wang_index IS
 'Geometric mean of the numbers of labels and clusters, divided by the number of cells. The index '
@@ -402,24 +403,24 @@ COMMENT ON MACRO clustereval.generalized_merge_distance IS
 COMMENT ON MACRO clustereval.muc_precision IS
 'MUC precision: the share of links within clusters that are correct. The precision is (n - cells) '
 '/ (n - clusters), where n is the number of rows and cells is the number of contingency cells. A '
-'cluster of size b is held together by b - 1 links, and for each label in the cluster after the '
-'first, one of these links is wrong. Range [0, 1], best 1. Special cases: NULL if all clusters '
-'are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and '
-'Hirschman (1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'cluster of size b is connected by b - 1 links. For each label in the cluster beyond the first, '
+'one of these links is wrong. Range [0, 1], best 1. Special cases: NULL if all clusters are '
+'singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman '
+'(1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise '
+'out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.muc_recall IS
 'MUC recall: the share of links within labels that the clusters contain. The recall is (n - '
 'cells) / (n - labels), where n is the number of rows and cells is the number of contingency '
-'cells. A label of size a is held together by a - 1 links, and for each cluster of the label '
-'after the first, one of these links is missing. Range [0, 1], best 1. Special cases: NULL if all '
-'labels are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and '
+'cells. A label of size a is connected by a - 1 links. For each cluster of the label beyond the '
+'first, one of these links is missing. Range [0, 1], best 1. Special cases: NULL if all labels '
+'are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and '
 'Hirschman (1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. '
 'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.muc_f_score IS
 'Weighted harmonic mean of MUC precision and recall. The score is (1 + beta^2) P R / (beta^2 P + '
-'R), where P is the precision and R is the recall. If beta > 1, recall weighs more than '
+'R), where P is the precision and R is the recall. If beta > 1, recall has more weight than '
 'precision. Range [0, 1], best 1. Special cases: NULL if all rows are singletons on both sides. '
 'NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A '
 'model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise out: CASE '
@@ -428,53 +429,53 @@ COMMENT ON MACRO clustereval.muc_f_score IS
 COMMENT ON MACRO clustereval.lea_precision IS
 'LEA precision: the mean share of correct links in a cluster, weighted by cluster size. A link '
 'between two rows of a cluster is correct if the rows have the same label. The shares of correct '
-'links are averaged over the clusters, with cluster sizes as weights. A singleton cluster has one '
-'link, from its row to itself, which is correct if the label of the row is also a singleton. '
-'Range [0, 1], best 1. Special cases: 1 for equal partitions only. NULL if there are no rows. '
-'Source: Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal '
-'for a link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'links are averaged over the clusters, with cluster sizes as weights. The only link of a '
+'singleton cluster is the link from its row to itself, which is correct if the label of the row '
+'is also a singleton. Range [0, 1], best 1. Special cases: 1 for equal partitions only. NULL if '
+'there are no rows. Source: Moosavi and Strube (2016), Which coreference evaluation metric do you '
+'trust? A proposal for a link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise '
+'out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.lea_recall IS
 'LEA recall: the mean share of a label''s links that are found, weighted by label size. A link '
 'between two rows of a label is found if the rows are in the same cluster. The shares of found '
-'links are averaged over the labels, with label sizes as weights. A singleton label has one link, '
-'from its row to itself, which is found if the cluster of the row is also a singleton. Range [0, '
-'1], best 1. Special cases: 1 for equal partitions only. NULL if there are no rows. Source: '
-'Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal for a '
-'link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN cluster <> '
-'-1 THEN cluster END.';
+'links are averaged over the labels, with label sizes as weights. The only link of a singleton '
+'label is the link from its row to itself, which is found if the cluster of the row is also a '
+'singleton. Range [0, 1], best 1. Special cases: 1 for equal partitions only. NULL if there are '
+'no rows. Source: Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A '
+'proposal for a link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.lea_f_score IS
 'Weighted harmonic mean of LEA precision and recall. The score is (1 + beta^2) P R / (beta^2 P + '
-'R), where P is the precision and R is the recall. If beta > 1, recall weighs more than '
+'R), where P is the precision and R is the recall. If beta > 1, recall has more weight than '
 'precision. Range [0, 1], best 1. Special cases: 0 if both are 0. NULL if there are no rows. '
 'Source: Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal '
 'for a link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN '
 'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.blanc_precision IS
-'BLANC precision: the mean of the precisions for pairs together and for pairs apart. The '
+'BLANC precision: the mean precision for pairs that are together and pairs that are apart. The '
 'precision is (tp / (tp + fp) + tn / (tn + fn)) / 2. Range [0, 1], best 1. Special cases: 1 for '
 'equal partitions only. If there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are '
 'no rows. Source: Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system '
 'mentions, doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.blanc_recall IS
-'BLANC recall: the mean of the recalls for pairs together and for pairs apart. The recall is (tp '
-'/ (tp + fn) + tn / (tn + fp)) / 2. Range [0, 1], best 1. Special cases: 1 for equal partitions '
-'only. If there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: '
-'Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions, '
+'BLANC recall: the mean recall for pairs that are together and pairs that are apart. The recall '
+'is (tp / (tp + fn) + tn / (tn + fp)) / 2. Range [0, 1], best 1. Special cases: 1 for equal '
+'partitions only. If there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no '
+'rows. Source: Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions, '
 'doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.blanc_f_score IS
-'BLANC F score: the mean of the F scores for pairs together and for pairs apart. The F score for '
-'pairs together combines tp / (tp + fp) with tp / (tp + fn), and the F score for pairs apart '
-'combines tn / (tn + fn) with tn / (tn + fp). If beta > 1, recall weighs more than precision. '
-'Range [0, 1], best 1. Special cases: 1 for equal partitions only. If there are no pairs of one '
-'kind, 0 / 0 counts as 0. NULL if there are no rows. Source: Luo, Pradhan, Recasens and Hovy '
-'(2014), An extension of BLANC to system mentions, doi:10.3115/v1/P14-2005. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'BLANC F score: the mean F score for pairs that are together and pairs that are apart. The F '
+'score for pairs that are together combines tp / (tp + fp) with tp / (tp + fn), and the F score '
+'for pairs that are apart combines tn / (tn + fn) with tn / (tn + fp). If beta > 1, recall has '
+'more weight than precision. Range [0, 1], best 1. Special cases: 1 for equal partitions only. If '
+'there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: Luo, '
+'Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions, '
+'doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.reduced_mutual_info_score IS
 'Mutual information minus the information in the contingency table itself, in nats per row. The '
@@ -493,11 +494,11 @@ COMMENT ON MACRO clustereval.reduced_mutual_info_score IS
 
 COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
 'Reduced mutual information as a share of the information in the labels. The score is '
-'reduced_mutual_info_score divided by its value for the labels compared with themselves. Clusters '
-'with high entropy therefore have no advantage. Range up to 1, best 1. Special cases: 1 for equal '
-'partitions. NULL if there is a single label or if all labels are singletons, because the table '
-'then tells everything, and if the divisor is not positive. NULL if there are no rows. Source: '
-'Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure for '
+'reduced_mutual_info_score divided by its value for the labels compared with themselves. A '
+'clustering with high entropy therefore has no advantage. Range up to 1, best 1. Special cases: 1 '
+'for equal partitions. NULL if there is a single label or if all labels are singletons, because '
+'the table then tells everything, and if the divisor is not positive. NULL if there are no rows. '
+'Source: Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure for '
 'classification and community detection, https://arxiv.org/abs/2307.01282. Leave noise out: CASE '
 'WHEN cluster <> -1 THEN cluster END.';
 

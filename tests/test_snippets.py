@@ -224,7 +224,7 @@ def test_dunn_page(con: duckdb.DuckDBPyConnection) -> None:
     """The two values in its sentence on two indices of one name."""
     row = _last(con, "".join(blocks("sql", "docs/dunn.md")[:2]))
     text = (ROOT / "docs" / "dunn.md").read_text(encoding="utf-8")
-    [printed] = re.findall(r"Their values differ \((\S+) and (\S+) on iris above\)", text)
+    [printed] = re.findall(r"different values \((\S+) and (\S+) for the iris", text)
     found = (row["dunn_index"], row["centroid_dunn_index"])
     assert tuple(f"{value:.3f}" for value in found) == printed
 

@@ -63,7 +63,7 @@ def show_value(value: object) -> str:
 def check_choice(parameter: str, value: object, choices: Sequence[str], hint: str = "") -> None:
     """Raise an error unless `value` is one of `choices`.
 
-    `value` is what the user passed for `parameter`.
+    `value` is the argument that the user passed for `parameter`.
 
     `hint`, which may be empty, is appended to the error message.
     """
@@ -104,7 +104,7 @@ def choose_terms(terms: dict[str, pl.Expr], metrics: Sequence[str] | None) -> di
 
 
 def _suggest_metric(name: str, known: Collection[str]) -> str:
-    """Return the hint for an error message about a metric `name` that is not in `known`."""
+    """Return a hint to add to the error message for a metric `name` that is not in `known`."""
     other = OTHER_NAMES.get(name.removesuffix("_score"))
     near = [other] if other in known else get_close_matches(name, known, n=1)
     return f"; did you mean '{near[0]}'?" if near else ""
@@ -120,7 +120,7 @@ def is_number(x: object) -> bool:
 
 
 def is_whole_number(x: Any, least: int) -> bool:
-    """Return whether x is a whole number, such as 3 or 3.0, and at least `least`."""
+    """Return whether x is a whole number (such as 3 or 3.0) that is at least `least`."""
     return is_number(x) and float(x) >= least and float(x).is_integer()
 
 
@@ -172,7 +172,7 @@ def check_frame(frame: object) -> pl.LazyFrame:
 
 
 def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
-    """Return a second frame, which the user passed for `parameter`, as a LazyFrame.
+    """Convert a second frame, which the user passed for `parameter`, to a LazyFrame.
 
     Raise an error if the argument is not a Polars frame.
     """
@@ -199,9 +199,10 @@ def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[s
 
 
 def check_columns_by_name(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
-    """Return the argument `columns`, which is one or more names, as a list of names.
+    """Convert the argument `columns`, which is one name or several names, to a list of names.
 
-    Raise an error if a column does not exist in `lazy`, is listed twice, or cannot be grouped.
+    Raise an error if a column does not exist in `lazy`, is listed twice, or cannot be used for
+    grouping.
     """
     names = [columns] if isinstance(columns, str) else columns
     if not (isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names)):
@@ -226,7 +227,7 @@ def column_named(name: str) -> pl.Expr:
 
 
 def as_expression(column: Column, parameter: str) -> pl.Expr:
-    """Return the user's argument, which is a column name or an expression, as an expression.
+    """Convert the user's argument, which is a column name or an expression, to an expression.
 
     `parameter`, such as 'label', is the parameter for which the user passed this argument. Raise an
     error if the argument is neither a column name nor an expression.
@@ -239,7 +240,7 @@ def as_expression(column: Column, parameter: str) -> pl.Expr:
 
 
 def as_single_column(column: Column, parameter: str) -> pl.Expr:
-    """Return a user's argument as an expression, or raise an error if it selects several columns.
+    """Convert a user's argument to an expression, or raise an error if it selects several columns.
 
     The result is the same as that of as_expression. Public functions that return expressions use
     this check. Such functions have no frame, so they cannot know how many columns ``pl.all()`` or a
@@ -260,8 +261,8 @@ def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     """Return the user's argument `column` as an expression with the alias `parameter`.
 
     `parameter`, such as 'label', is the parameter for which the user passed `column`. Raise an
-    error unless `column` is a name or an expression, all columns that it reads are in the frame
-    `lazy`, and its result is a single column.
+    error unless `column` is a name or an expression that reads only columns of the frame `lazy` and
+    returns a single column.
     """
     expr = as_expression(column, parameter)
     names = [column] if isinstance(column, str) else expr.meta.root_names()
@@ -277,7 +278,7 @@ def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
 
 
 def _several_columns_error(parameter: str, got: str, advice: str) -> ClusterEvalError:
-    """Return the error for an argument that selects several columns or none.
+    """Return the error for an argument that selects no columns or more than one.
 
     `got` describes the argument. `advice`, which may be empty, tells the user what to write
     instead.
@@ -302,7 +303,7 @@ LABELS = ("label", "cluster", "cluster_1", "cluster_2", "reduced_cluster")
 def _is_vector_type(column: pl.Expr) -> pl.Expr:
     """Return an expression that is True if a column contains lists or arrays of floats.
 
-    The expression has a single value.
+    The expression evaluates to a single value.
     """
     vectors = cs.list(cs.float()) | cs.array(cs.float())
     return pl.dtype_of(column).matches(vectors)
@@ -319,9 +320,10 @@ def _vector_error(parameter: str) -> str:
 def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
     """Return an expression that is True if `column` contains labels, and fails otherwise.
 
-    Functions that return expressions use this check, because they do not know the type of a column.
-    If the column contains vectors, a cast in the expression fails, and its error message tells the
-    user what is wrong. `column` is what the user passed for `parameter`.
+    Functions that return expressions use this check because the type of the column is not yet known
+    when they are called. If the column contains vectors, a cast in the expression fails, and its
+    error message tells the user what is wrong. `column` is the argument that the user passed for
+    `parameter`.
     """
     text = pl.when(_is_vector_type(column)).then(pl.lit(_vector_error(parameter)))
     return text.cast(pl.Int8).is_null()
@@ -330,9 +332,9 @@ def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     """Return the user's argument `column` as an expression with the alias `parameter`.
 
-    In addition to the errors of check_column, raise an error if the column has the type Object,
-    which Polars cannot group by. If `parameter` refers to labels or clusters, also raise an error
-    if the column contains vectors.
+    Raise the same errors as check_column, and also raise an error if the column has the type
+    Object, which Polars cannot group by. If `parameter` refers to labels or clusters, also raise an
+    error if the column contains vectors.
     """
     expr = check_column(lazy, column, parameter)
     dtype = lazy.select(expr).collect_schema()[parameter]
@@ -351,10 +353,10 @@ MAX_TOTAL_WEIGHT = 10**12
 def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, str]) -> pl.Expr:
     """Return the multiplicity of each row: the column `weight` as Int64, or 1 if `weight` is None.
 
-    `keys` are the partition columns, as check_partition_keys returns them. Raise an error if a
-    weight is not a whole number >= 0, or if the sum of the weights of a partition is too large. The
-    check reads the weight column before any other column is read. If the user passed a LazyFrame,
-    the check runs when the result is collected (see collect_now).
+    `keys` contains the partition columns, as returned by check_partition_keys. Raise an error if a
+    weight is not a whole number >= 0, or if the total weight of a partition is too large. The check
+    reads the weight column before any other column is read. If the user passed a LazyFrame, the
+    check runs when the result is collected (see collect_now).
     """
     if weight is None:
         # Int8 takes the least memory, and is summed as Int64.
@@ -380,7 +382,7 @@ def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, s
 def _check_partition_totals(lazy: pl.LazyFrame, total: pl.Expr, keys: Mapping[str, str]) -> None:
     """Raise an error if `total`, the sum of the weights, is too large in any partition.
 
-    `keys` are the partition columns, as check_partition_keys returns them.
+    `keys` contains the partition columns, as returned by check_partition_keys.
     """
     by = key_columns(keys)
     totals = lazy.group_by(by).agg(total) if by else lazy.select(total)
@@ -514,11 +516,11 @@ def check_noise_of_clusters(noise: object, noise_as: object) -> None:
 
 
 def equals_noise(cluster: pl.Expr, noise: object, dtype: pl.DataType) -> pl.Expr:
-    """Return an expression that is True where `cluster`, of type `dtype`, is the noise value.
+    """Return an expression that is True where `cluster`, of type `dtype`, equals the noise value.
 
     The expression is False where the cluster is NULL. If `noise` is None, no value marks noise, and
-    the expression is False everywhere. Raise an error unless the noise value stays the same when it
-    is converted to `dtype`.
+    the expression is False everywhere. Raise an error unless the noise value can be
+    converted to `dtype` without changing.
     """
     if noise is None:
         return pl.lit(False)
@@ -528,9 +530,9 @@ def equals_noise(cluster: pl.Expr, noise: object, dtype: pl.DataType) -> pl.Expr
 def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     """Return the noise value as a literal of type `dtype`, the type of the cluster column.
 
-    Raise an error unless the noise value stays the same when it is converted to `dtype`. If the
-    type is an enumeration that lacks the category `noise`, the literal is NULL, because no row can
-    have this category.
+    Raise an error unless the noise value can be converted to `dtype` without changing. If the type
+    is an enumeration that lacks the category `noise`, the literal is NULL, because no row can have
+    this category.
     """
     if isinstance(dtype, pl.Enum) and _is_lacking(noise, dtype):
         return pl.lit(None, dtype)
@@ -547,7 +549,7 @@ def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataTyp
     """Return the user's `value` as a literal of type `dtype`, the type of a column.
 
     `parameter` and `column` are the parameters for which the user passed the value and the column,
-    respectively. Raise an error unless the value stays the same when it is converted to `dtype`.
+    respectively. Raise an error unless the value can be converted to `dtype` without changing.
     """
     got = type(value).__name__
     try:
@@ -569,7 +571,7 @@ def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataTyp
 
 
 def _is_alike(given: Any, dtype: Any) -> bool:
-    """Return whether values of the Polars types `given` and `dtype` can be equal.
+    """Return whether a value of the Polars type `given` can equal a value of the type `dtype`.
 
     This check is necessary because Polars casts Booleans to numbers, and lists and structs to other
     types, without raising an error.
@@ -583,9 +585,9 @@ def _is_alike(given: Any, dtype: Any) -> bool:
 
 
 def _is_unchanged(given: pl.Series, cast: pl.Series) -> bool:
-    """Return whether the value in `given` is the same after the cast, apart from its type.
+    """Return whether the cast left the value in `given` unchanged, apart from its type.
 
-    Each series has a single value.
+    `given` and `cast` each contain a single value.
 
     Floating-point values with the same text representation also count as equal. For example, a cast
     to Float32 changes the number 0.1 but not its text representation, which is what the user means.
@@ -604,11 +606,11 @@ def _is_unchanged(given: pl.Series, cast: pl.Series) -> bool:
 def raise_on_collect(
     frame: pl.LazyFrame, facts: pl.LazyFrame, check: Callable[[pl.DataFrame], None]
 ) -> pl.LazyFrame:
-    """Return `frame` with a validation that runs when the frame is collected.
+    """Return `frame` with a validation check that runs when the frame is collected.
 
-    The rows of `frame` stay the same. `facts` is a frame with a few rows that describe the input.
-    On collection, `check` is called with these rows as a DataFrame, and raises an error if the
-    input is invalid.
+    The rows of `frame` are left unchanged. `facts` is a frame with a few rows that describe the
+    input. When the frame is collected, `check` is called with these rows as a DataFrame, and raises
+    an error if the input is invalid.
     """
 
     def run_check(collected: pl.DataFrame) -> pl.DataFrame:

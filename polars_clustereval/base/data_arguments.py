@@ -24,7 +24,7 @@ _CONVERSIONS = {
 
 
 def is_data(x: object) -> bool:
-    """Return whether x holds data, such as a Series, an array or a list of numbers.
+    """Return whether x contains data, such as a Series, an array or a list of numbers.
 
     Column names, expressions, and lists of names or expressions are not data.
     """
@@ -49,7 +49,7 @@ def type_name(x: object) -> str:
 
 
 def _library_of(x: object) -> str:
-    """Return the library that defines the type of x, such as duckdb for a class in _duckdb."""
+    """Return the name of the library that defines the type of x, without leading underscores."""
     return type(x).__module__.partition(".")[0].lstrip("_")
 
 
@@ -71,9 +71,10 @@ def check_calls(function: Function) -> Function:
     """Return a table function that first checks how it is called.
 
     The first argument, the frame, is checked before all others. The error for an unknown parameter
-    suggests the parameter that the user may have meant, whereas Python's own error would only name
-    the unknown parameter. If the user calls the function in the style of scikit-learn, with data
-    instead of a frame and column names, the error message shows how to call it on a frame.
+    suggests the parameter that the user may have meant, whereas Python's own error message would
+    mention only the unknown parameter. If the user calls the function in the style of scikit-learn,
+    with data instead of a frame and column names, the error message shows how to call it on a
+    frame.
     """
 
     @wraps(function)
@@ -116,11 +117,14 @@ def _check_keywords(function: Callable[..., Any], keywords: Collection[str]) -> 
 def _check_frame_call(
     function: Callable[..., Any], given: Sequence[object], named: Mapping[str, Any]
 ) -> None:
-    """Raise an error if a call passes no Polars frame, or passes data after a frame of points.
+    """Check the frame of a call, and the columns of a frame of points.
 
-    `given` holds the call's positional arguments, the first of which is the frame, and `named`
-    holds its keyword arguments. A call in the style of scikit-learn passes two arguments, X and y,
-    but the function needs three: the frame and two columns.
+    Raise an error if the first argument is not a Polars frame, or if a frame of points is followed
+    by data instead of column names.
+
+    `given` contains the call's positional arguments, the first of which is the frame, and `named`
+    contains its keyword arguments. A call in the style of scikit-learn passes two arguments, X and
+    y, but the function needs three: the frame and two columns.
     """
     frame, *columns = given
     required = required_parameters(function)
@@ -172,7 +176,7 @@ _VALUES = ("reference", "centroids", "edges")
 def _new_frame(columns: Sequence[str]) -> str:
     """Return code that creates a frame with `columns`.
 
-    If there are two columns, their variables are named as in scikit-learn.
+    If there are two columns, the variables that contain them are named as in scikit-learn.
     """
     pair = ("y_true", "y_pred") if columns[0] == "label" else ("X", "y")
     variables = pair if len(columns) == 2 else columns
@@ -182,7 +186,7 @@ def _new_frame(columns: Sequence[str]) -> str:
 
 
 def _call_on_data(function: Callable[..., Any]) -> str:
-    """Return the code that calls a table function on a frame made from data."""
+    """Return code that calls a table function on a frame made from data."""
     required = required_parameters(function)[1:]
     columns = [name for name in required if name not in _VALUES]
     names = [f'["{x}"]' if x in ("vector", "columns") else f'"{x}"' for x in columns]
@@ -191,7 +195,7 @@ def _call_on_data(function: Callable[..., Any]) -> str:
 
 
 def _call_on_points(function: Callable[..., Any], conversion: str) -> str:
-    """Return the code that calls a table function for points with the frame X and the clusters y.
+    """Return code that calls a table function on points, passing the frame X and the clusters y.
 
     `conversion` is code that creates a Polars frame, with {} as a placeholder for the variable.
     """
@@ -205,7 +209,7 @@ def _call_on_frame(
     columns: Sequence[object],
     named: Mapping[str, Any],
 ) -> str:
-    """Return the code that calls a table function on a frame with the given arguments.
+    """Return code that calls a table function on a frame with the given arguments.
 
     `columns` are the positional arguments after the frame, and `named` are the keyword arguments.
     `conversion` is code that creates a Polars frame, with {} as a placeholder for the variable.
@@ -232,7 +236,7 @@ def select_advice() -> str:
 
 
 def each_column_advice(parameter: str) -> str:
-    """Return the advice for a user who passed several columns to an expression that takes one.
+    """Return the advice for a user who passed several columns where only one is allowed.
 
     `parameter` is the parameter for which the user passed a selection of several columns.
     """
@@ -246,7 +250,7 @@ def each_column_advice(parameter: str) -> str:
 
 
 def _called_function() -> Callable[..., Any] | None:
-    """Return the function of this package that the user called, found in the call stack."""
+    """Return the function of this package that the user called, based on the call stack."""
     frame, found = inspect.currentframe(), None
     while frame and frame.f_globals.get("__name__", "").startswith("polars_clustereval."):
         function = frame.f_globals.get(frame.f_code.co_name)

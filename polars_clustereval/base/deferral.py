@@ -1,4 +1,4 @@
-"""deferral: postpones a call on a LazyFrame if the query plan depends on the rows.
+"""deferral: postpones a call on a LazyFrame if its query plan depends on the data in the rows.
 
 For example, the columns of a plan may depend on the number of coordinates in a list. Such a call
 stops at the point where it would read rows, and runs again when the user collects the result. The
@@ -36,7 +36,7 @@ class _RowsNeededError(Exception):
 
 
 def collect_now(lazy: pl.LazyFrame) -> pl.DataFrame:
-    """Return the rows of a frame that a call needs to build its query plan.
+    """Return the rows of a frame, which a call needs to build its query plan.
 
     If the user passed a LazyFrame, the call stops here, and runs again when the result is
     collected.
@@ -62,13 +62,13 @@ def reading_memory() -> AbstractContextManager[None]:
 def defer_reading(function: Function) -> Function:
     """Return a table function that reads a LazyFrame only when its result is collected.
 
-    The first parameter of `function` is a frame, and its result is a frame of the same kind.
+    The function's first parameter is a frame, and it returns a frame of the same kind.
     """
     parameter = function.__code__.co_varnames[0]
 
     @wraps(function)
     def planned(*args: Any, **kwargs: Any) -> Any:
-        """Call the function, or postpone the call until collection if the call would read rows."""
+        """Call the function, or postpone the call until collection if it would read rows."""
         first = args[0] if args else kwargs.get(parameter)
         if not isinstance(first, pl.LazyFrame):
             with _planning(is_planning=False):
@@ -127,7 +127,7 @@ def _defer(
 
 
 def _without_rows(argument: object) -> object:
-    """Return the argument, without its rows if it is a LazyFrame."""
+    """Return the argument unchanged, or without its rows if it is a LazyFrame."""
     if not isinstance(argument, pl.LazyFrame):
         return argument
     return pl.LazyFrame(schema=argument.collect_schema())

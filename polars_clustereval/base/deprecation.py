@@ -1,4 +1,4 @@
-"""Deprecation of public names and parameters, with warnings for some versions before removal.
+"""Deprecation of public names and parameters, with warnings in the versions before removal.
 
 docs/versions.md describes the policy that these decorators implement. Nothing is deprecated in this
 version.
@@ -23,7 +23,7 @@ _FOLDER_OF_PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 class Deprecation(NamedTuple):
-    """A deprecated name, with the versions that first warn about it and finally remove it."""
+    """A deprecated name, the first version that warns about it, and the version that removes it."""
 
     name: str
     since: str
@@ -62,7 +62,7 @@ def renamed_parameter(
 ) -> Callable[[Function], Function]:
     """Return a decorator for a public function whose parameter `old` has been renamed to `new`.
 
-    Until the version `removed_in`, the function accepts both names as keywords, but raises an error
+    Until version `removed_in`, the function accepts either name as a keyword, but raises an error
     if a call uses both.
     """
 
@@ -88,7 +88,7 @@ def renamed_parameter(
 
 
 def overdue(deprecations: list[Deprecation], version: str) -> list[str]:
-    """Return the deprecated names that should no longer exist in a version of the package."""
+    """Return the deprecated names that should have been removed by version `version`."""
     return [x.name for x in deprecations if _version_parts(x.removed_in) <= _version_parts(version)]
 
 

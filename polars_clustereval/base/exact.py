@@ -45,7 +45,7 @@ def finite_or_null(x: pl.Expr) -> pl.Expr:
 
 
 def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
-    """Return part / whole, or `otherwise` if `whole`, and therefore also `part`, is 0."""
+    """Return part / whole, or `otherwise` if `whole` is 0 (in which case `part` is 0 as well)."""
     return pl.when(whole == 0).then(otherwise).otherwise(part / whole)
 
 
@@ -151,7 +151,7 @@ def percent_as_text(x: pl.Expr) -> pl.Expr:
 
 
 def whole_as_text(x: pl.Expr) -> pl.Expr:
-    """Return x rounded to the nearest whole number as text, for 0 <= x < 1e15."""
+    """Return x as text, rounded to the nearest whole number, for 0 <= x < 1e15."""
     return (x + 0.5).floor().cast(pl.Int64).cast(pl.String)
 
 
@@ -166,7 +166,7 @@ def decimals_as_text(x: pl.Expr) -> pl.Expr:
 def decimals_below(x: pl.Expr, most: float) -> pl.Expr:
     """Return x, which must be below `most`, as text with two decimal places.
 
-    If x would be rounded to `most`, such as 0.25, the text is 'just below 0.25'.
+    For example, if `most` is 0.25 and x would be rounded to 0.25, the text is 'just below 0.25'.
     """
     is_near = x >= most - 0.005
     return pl.when(is_near).then(pl.lit(f"just below {most:g}")).otherwise(decimals_as_text(x))

@@ -23,7 +23,7 @@ def make_finding(
 
     `code` is the code of the finding, and `place` is the position of this code among findings of
     the same severity. `columns` maps names to the other columns of the result, which include
-    severity and finding. A column that is given as a string has the same string in every row. The
+    severity and finding. If a column is given as a string, every row contains this string. The
     columns n and value are NULL if they are not in `columns`.
     """
     given: dict[str, pl.Expr] = {
@@ -44,9 +44,9 @@ def findings_on_sizes(
 ) -> list[pl.LazyFrame]:
     """Return findings about the number of rows and the cluster sizes of each partition.
 
-    `row_counts` has one row per partition. Its columns are the partition columns `keys`, and total,
-    n_dropped, n_noise, n_clusters and total_noise. The column total_noise is the number of rows
-    that are either counted or noise. `cluster_sizes` has one row per cluster, with the columns
+    `row_counts` has one row per partition. Its columns are the partition columns `keys` as well as
+    total, n_dropped, n_noise, n_clusters and total_noise. The column total_noise is the number of
+    rows that are either counted or noise. `cluster_sizes` has one row per cluster, with the columns
     `keys`, cluster and cluster_size. `unit` is the word for a row, and `complement` is the word for
     what a dropped row lacks.
     """

@@ -86,9 +86,9 @@ def join_small(
 ) -> pl.LazyFrame:
     """Return the long frame `rows`, joined with the small frame `table` on the columns `by`.
 
-    NULLs are treated as equal in the join. The engine is told to build its hash table from `table`.
-    Without this hint, the engine would buffer up to ten million rows to find out which of the two
-    frames is smaller.
+    NULLs are treated as equal in the join. The join includes a hint that tells the engine to build
+    its hash table from `table`. Without this hint, the engine would buffer up to ten million rows
+    to find out which of the two frames is smaller.
     """
     return rows.join(table, on=by, how=how, nulls_equal=True, **_BUILD_RIGHT)
 
@@ -147,7 +147,7 @@ def list_meanings(scores: Iterable[MetricFacts] | Iterable[Entry]) -> pl.LazyFra
 def to_user_frame(
     frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str], metrics: Sequence[str] | None = None
 ) -> Frame:
-    """Return the result `lazy` with the user's names, collected if `frame` is a DataFrame.
+    """Return the result `lazy` with the user's names, and collect it if `frame` is a DataFrame.
 
     `frame` is the frame that the user passed. `keys` maps the internal names of the partition
     columns (key_0, key_1, ...) to the user's names, which are used in the result. `metrics` lists
@@ -172,10 +172,10 @@ def element_field(name: str) -> pl.Expr:
 
 
 class StructLists(NamedTuple):
-    """An expression whose values are lists of structs, used in place of a frame in an expression.
+    """An expression that is used in place of a frame, and whose values are lists of structs.
 
     `lists` contains one list for each group of rows in the user's frame. Each struct in a list
-    corresponds to a row of a frame, and `fields` holds the names of the struct's fields. An
+    corresponds to a row of a frame, and `fields` contains the names of the struct's fields. An
     expression has no variables, so a value that is used twice is computed twice. In contrast,
     ``list.eval`` computes the elements of a list only once for all expressions inside it.
     """

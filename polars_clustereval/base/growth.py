@@ -1,9 +1,9 @@
 """growth: estimates of running times that grow faster than linearly in the number of rows.
 
 The decorator of a table function declares how the running time grows (see the module `tables`). An
-estimate is a product of sizes, such as n n d, times the number of seconds measured per 10^9 units
-of this product. An estimate only indicates whether a call takes seconds, minutes or hours. The
-docstrings, the comments of the macros, docs/scale.md, the report page and the warnings of the
+estimate is a product of sizes, such as n n d, multiplied by the measured number of seconds per 10^9
+units of this product. An estimate only indicates whether a call takes seconds, minutes or hours.
+The docstrings, the comments of the macros, docs/scale.md, the report page and the warnings of the
 command line all use these estimates.
 """
 
@@ -76,7 +76,7 @@ _A_SAMPLE = (Setting("method", "sample"), Setting("sample_size", 2000))
 
 
 def _exact_silhouettes(*faster: Setting, **when: tuple[object, ...]) -> tuple[Growth, ...]:
-    """Return how the running time of exact silhouettes grows, by distance.
+    """Return how the running time of exact silhouettes grows for each distance.
 
     The default distance comes first.
     """
@@ -147,8 +147,7 @@ PAIRS_OF_RUNS = (Growth("nr", {"duckdb": 60.0, "polars": 50.0}),)
 def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Growth | None:
     """Return the first of `growths` that applies to the options, or None if none applies.
 
-    `options` maps parameters of the table to values. The comparison of values is not
-    case-sensitive.
+    `options` maps parameters of the table to values. Values are compared without regard to case.
     """
     given = {name: x.lower() if isinstance(x, str) else x for name, x in options.items()}
     for growth in growths:
@@ -175,7 +174,7 @@ def estimate_seconds(growth: Growth, engine: str, sizes: Mapping[str, float]) ->
 def describe_seconds(seconds: float) -> str:
     """Return a time in words, rounded to one significant digit.
 
-    The result uses the largest unit that fits into the time more than twice.
+    The unit is the largest one for which the number is greater than 2.
     """
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds > 2 * size:
@@ -196,7 +195,7 @@ def describe_product(factors: str) -> str:
 
 
 def _describe_minute(growth: Growth, engine: str) -> str:
-    """Return the size that an engine can process in one minute, as text such as 240,000."""
+    """Return the largest size that an engine can process in a minute, as text such as 240,000."""
     free = [x for x in growth.factors if x not in _EXAMPLE]
     # In the example, 50 clusters hold all rows.
     known = prod(_EXAMPLE.get(x, 1.0) for x in growth.factors) * (0.02 if "s" in free else 1.0)
@@ -226,7 +225,7 @@ def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
 
 
 def add_growth_note(function: Callable[..., Any], growths: Sequence[Growth]) -> None:
-    """Add a note to a table function's docstring on how the running time of a default call grows.
+    """Add a note about the running time of a default call to a table function's docstring.
 
     The note is inserted at the beginning of the Notes section. If the time grows in proportion to
     the number of rows, no note is added.

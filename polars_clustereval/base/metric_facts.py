@@ -21,7 +21,7 @@ FACTS_FILE = Path(__file__).with_suffix(".json")
 class MetricFacts(NamedTuple):
     """The facts about one metric.
 
-    A field is an empty string if the metric has no fact of this kind.
+    A field is an empty string if the metric has no such fact.
     """
 
     name: str

@@ -98,7 +98,7 @@ def table_function(
 
 
 def declared_tables(*kinds: Kind) -> Mapping[str, Table]:
-    """Return the tables of the given kinds by name, in the order of Kind.
+    """Return a mapping from names to the tables of the given kinds, in the order of Kind.
 
     By default, all tables are returned. Import the package first, because only imported modules
     have declared their tables.
@@ -109,7 +109,7 @@ def declared_tables(*kinds: Kind) -> Mapping[str, Table]:
 
 
 def orders_of_portable_tables(*kinds: Kind) -> dict[str, tuple[str, ...]]:
-    """Return the sort columns of each table of the given kinds that to_sql can write.
+    """For each table of the given kinds that to_sql can write, return the sort columns.
 
     The first sort column is partition_key, which identifies the partition.
     """

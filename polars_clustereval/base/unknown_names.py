@@ -41,10 +41,10 @@ _SAMPLE = {
 def describe_unknown_name(
     name: str, public: Collection[str], functions: Sequence[Callable[..., Any]]
 ) -> str:
-    """Return the end of an error message that says what to use instead of `name`.
+    """Return the end of an error message, which says what to use instead of `name`.
 
-    The result is empty if no known name is similar. `public` holds the public names of the package,
-    and `functions` holds its functions. If `name` is a column of a table, such as
+    The result is empty if no known name is similar. `public` contains the public names of the
+    package, and `functions` contains its functions. If `name` is a column of a table, such as
     calinski_harabasz_score, the message shows how to call that table.
     """
     tables = _tables_by_column(tuple(functions))
@@ -60,7 +60,7 @@ def describe_unknown_name(
 
 
 def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> str | None:
-    """Return the name in `public` or `columns` that the user may have meant by `name`, or None.
+    """Return the name in `public` or `columns` that the user may have meant by `name`, if any.
 
     Column names are short, so they must be more similar to `name` than public names must be.
     """
@@ -74,11 +74,11 @@ def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> st
 def _tables_by_column(
     functions: tuple[Callable[..., Any], ...],
 ) -> dict[str, Callable[..., Any]]:
-    """Return a mapping from each column to the table that an error message should name.
+    """Return a mapping from each column to the table that an error message should suggest.
 
-    Only tables that require nothing but a frame and some of its columns are included. If several
-    tables have the same column, the table with the fewest required arguments is chosen. Ties are
-    resolved in favor of the table with the most columns.
+    Tables that require anything besides a frame and some of its columns are not included. If
+    several tables have the same column, the table with the fewest required arguments is chosen.
+    Ties are resolved in favor of the table with the most columns.
     """
     columns = {
         function: _columns_of(function)
@@ -105,9 +105,9 @@ _PARAMETERS = "    Parameters\n    ----------\n"
 #: Documentation of the columns that every aggregate takes, and of how to leave out noise.
 _COLUMNS = """\
     label, cluster : str or Expr
-        The true class and the assigned cluster. Any type that can be grouped. Rows with a NULL
-        in either column are left out. To leave noise out, make it NULL: pass {cluster} instead of
-        "cluster".
+        The true class and the assigned cluster. Any type that can be grouped is allowed. Rows with
+        a NULL in either column are left out. To leave noise out, make it NULL: pass {cluster}
+        instead of "cluster".
 """
 
 
@@ -120,7 +120,7 @@ def is_aggregate(function: Callable[..., Any]) -> bool:
 def explain_noise(function: Function) -> Function:
     """Return an aggregate whose errors and docstring tell users how to exclude noise.
 
-    Only tables have noise options, and Python's own error message would only name the unknown
+    Only tables have noise options, and Python's own error message would mention only the unknown
     parameter. In the source code, the docstring of an aggregate does not describe label and
     cluster, because all aggregates have these two parameters. The descriptions of label and cluster
     are added here.
@@ -153,7 +153,7 @@ def _clusters_without(noise: object) -> str:
 
 
 def _noise_error(name: str, parameter: str, noise: object) -> TypeError:
-    """Return the error for an aggregate called with `parameter`, a noise option of tables."""
+    """Return the error for passing `parameter`, a noise option of tables, to an aggregate."""
     return TypeError(
         f"{name}() has no parameter '{parameter}'; only tables have it. To leave noise out, write "
         f'ce.{name}("label", {_clusters_without(noise)})'

@@ -40,7 +40,7 @@ def describe_callable(name: str) -> Description | None:
 
 
 def list_callables() -> dict[str, dict[str, str]]:
-    """Return tables, functions, criteria and parameters by kind, each with a one-line text."""
+    """Return tables, functions, criteria and parameters by kind, with one-line descriptions."""
     lines = {
         name: join_lines(read_sections(function)[""].partition("\n\n")[0])
         for name, function in _functions().items()
@@ -61,9 +61,9 @@ def list_callables() -> dict[str, dict[str, str]]:
 
 @cache
 def _functions() -> dict[str, Callable[..., Any]]:
-    """Return the public functions by name.
+    """Return a mapping from names to the public functions.
 
-    The result includes to_sql if the extra that it needs is installed.
+    The mapping includes to_sql if the extra that it needs is installed.
     """
     import polars_clustereval as package
 
@@ -151,7 +151,7 @@ _AS_IN = re.compile(r"as in (\w+)\. ")
 
 @cache
 def parameters_of(name: str) -> Mapping[str, str]:
-    """Return the text about each parameter of a public function, in signature order."""
+    """Return the description of each parameter of a public function, in signature order."""
     function = _functions()[name]
     found = read_parameters(function)
     for parameter, text in found.items():
@@ -162,7 +162,7 @@ def parameters_of(name: str) -> Mapping[str, str]:
 
 
 class _Usage(NamedTuple):
-    """The text about a parameter, and the tables whose docstrings contain this text."""
+    """The description of a parameter, and the tables whose docstrings contain this description."""
 
     text: str
     tables: tuple[str, ...]
@@ -170,7 +170,7 @@ class _Usage(NamedTuple):
 
 @cache
 def _parameters() -> dict[str, list[_Usage]]:
-    """Return the texts about each parameter of the tables, with the most common text first."""
+    """Return the descriptions of each parameter of the tables, with the most common one first."""
     tables: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, function in _functions().items():
         if is_table(function):

@@ -1,4 +1,4 @@
-"""describe: returns a text that describes a score, a table, a criterion or a parameter."""
+"""describe: returns text that describes a score, a table, a criterion or a parameter."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def entries() -> Mapping[str, Entry]:
 def reading(name: str, value: float | None) -> str | None:
     """Return the word that the literature uses for a score's value, along with its source.
 
-    The result is None if `value` is None, or if there is no scale for the score.
+    The result is None if `value` is None, or if the score has no scale.
 
     Examples
     --------
@@ -237,12 +237,12 @@ def _list_conditions(conditions: Sequence[str]) -> str:
 
 
 def show_elsewhere(entry: Entry) -> str:
-    """Return the names of a score in other libraries."""
+    """Return the names that other libraries use for a score."""
     return "; ".join(f"{library}: {name}" for library, name in entry.elsewhere.items())
 
 
 def show_scale(scale: Scale | None) -> str:
-    """Return the words of a scale with their lower bounds, along with the source of the scale."""
+    """Return a scale as text that lists its words, the lower bound of each word, and its source."""
     if scale is None:
         return ""
     words = ", ".join(f"{word} above {bound:.2f}" for bound, word in scale.words)
@@ -267,7 +267,7 @@ def _describe_score(entry: Entry) -> Description:
 
 
 def _lay_out(known: Description) -> str:
-    """Return a description as text, with a paragraph for the definition and lines for each fact."""
+    """Format a description as text, with a paragraph for the definition and lines for each fact."""
     heads = {**known.facts, **known.calls}
     width = max(map(len, heads)) + 2
     lines = [known.title, "", *wrap(known.definition, _WIDTH), ""]
@@ -285,7 +285,7 @@ def _lay_out(known: Description) -> str:
 
 
 def _write_markdown(known: Description) -> str:
-    """Return a description as Markdown, with a definition as a paragraph and facts as a table."""
+    """Format a description as Markdown, with a definition as a paragraph and facts as a table."""
     facts = [(fact, _escape_markup(text)) for fact, text in known.facts.items() if text]
     calls = [(head, f"`{call}`".replace("|", "\\|")) for head, call in known.calls.items()]
     rows = [f"| {head} | {' '.join(text.split())} |" for head, text in (*facts, *calls)]
@@ -299,7 +299,7 @@ def _escape_markup(text: str) -> str:
 
 
 def _list_others() -> str:
-    """Return a list of tables, functions, criteria and parameters, with a line for each."""
+    """Return a list of tables, functions, criteria and parameters, with one line for each."""
     blocks, scores = [], entries()
     for kind, known in list_callables().items():
         # Expressions are scores, which are already listed.

@@ -15,7 +15,7 @@ _SECTION = re.compile(r"\n\n(\w+)\n-+\n")
 
 
 def read_sections(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the sections of a docstring, unchanged, by title.
+    """Return a mapping from section titles to the unchanged sections of a docstring.
 
     The title of the first section is empty.
     """
@@ -25,7 +25,10 @@ def read_sections(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def read_parameters(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the type and the description of each parameter in a docstring as one line of text."""
+    """Return a mapping from each parameter in a docstring to its type and description.
+
+    Each value is one line of text.
+    """
     entries = re.split(r"\n(?=\S)", read_sections(function).get("Parameters", ""))
     found = {}
     for entry in filter(None, entries):
@@ -37,5 +40,5 @@ def read_parameters(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def join_lines(text: str) -> str:
-    """Return text from a docstring as one line without backticks."""
+    """Convert text from a docstring to one line without backticks."""
     return " ".join(text.replace("`", "").split())

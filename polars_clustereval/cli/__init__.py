@@ -1,12 +1,12 @@
 """Command line: reads files, computes a report in DuckDB or Polars, and writes the report.
 
-``reports`` contains a record of each report. ``arguments`` creates the parser, and ``options``
+``reports`` contains one record for each report. ``arguments`` creates the parser, and ``options``
 stores the parsed arguments. ``commands`` contains a function for each command. ``sources`` finds
 the input, ``files`` opens the input, and ``engines`` computes a report. ``terminal`` renders a
 report with the help of ``grid``, and ``output`` encodes and writes the result. ``schemas`` contains
 the JSON Schemas, and ``messages`` turns an error into a one-line message. ``noise`` and ``doubts``
 write notes about the input, ``progress`` draws a progress bar, and ``interruption`` handles Ctrl-C.
-The folder ``page/`` contains the code that creates the page of the command ``report``.
+The code in the folder ``page/`` creates the page that the command ``report`` writes.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Command-line arguments, without the program's name. The default is the arguments of the
-        process.
+        Command-line arguments, without the program's name. By default, the arguments of the current
+        process are used.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def _run(parsed: Namespace) -> None:
 
 
 def _end_interrupted() -> int:
-    """Write one line about Ctrl-C, and then return the exit status or exit the process with it."""
+    """Write one line about Ctrl-C, and then return the exit status or end the process with it."""
     sys.stderr.write("clustereval: interrupted\n")
     sys.stderr.flush()
     if is_work_left():

@@ -45,10 +45,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line.
+    """Return the command-line parser.
 
     The parsed arguments have an attribute `command`, a function that takes Options and returns an
-    Outcome. `command` is None if the user gives no command.
+    Outcome. `command` is None if the user does not specify a command.
     """
     parser = _Parser(
         "clustereval",
@@ -68,7 +68,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _version_text() -> str:
-    """Return the version, with an explanation if another project of the same name is installed."""
+    """Return the version, with a note if another project with the same name is installed."""
     text = f"clustereval {__version__}"
     try:
         other = version("clustereval")
@@ -112,7 +112,7 @@ def _add_command(
 def _add_option(
     parser: Any, parameter: str, help_text: str = "", *, required: bool = False
 ) -> None:
-    """Add a parameter's option to a parser or group, by default with the usual help text.
+    """Add the option for a parameter to a parser or group, by default with the usual help text.
 
     The value of the option is None if the user does not pass it.
     """
@@ -123,7 +123,7 @@ def _add_option(
 
 
 def _add_inputs(command: argparse.ArgumentParser, parameters: Iterable[str]) -> None:
-    """Add the arguments for the input tables of a report to the parser of a command.
+    """Add the arguments for a report's input tables to a command's parser.
 
     `parameters` are the parameters of the report's function.
     """
@@ -133,7 +133,7 @@ def _add_inputs(command: argparse.ArgumentParser, parameters: Iterable[str]) -> 
 
 
 def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
-    """Add a command with an option for each parameter of the functions of its reports."""
+    """Add a command with an option for each parameter of its reports' functions."""
     first, *others = reports
     run = _RUN.get(first.command, run_report)
     texts = (first.description, f"Compute {first.description}.")
@@ -233,7 +233,7 @@ def _add_sql(commands: Any) -> None:
 
 
 def _add_query_options(command: argparse.ArgumentParser) -> None:
-    """Add the arguments of to_sql to the parser of the command ``sql``."""
+    """Add the arguments of to_sql to the parser for the command ``sql``."""
     group = command.add_argument_group(
         "the query of one table", "clustereval sql external_report --dialect spark --tbl t ..."
     )
@@ -257,7 +257,7 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
-    """Add the option --output, which specifies the output file, to the parser of a command."""
+    """Add the option --output, which specifies the output file, to a command's parser."""
     command.add_argument(
         "--output",
         metavar="FILE",

@@ -162,9 +162,9 @@ def run_stability(options: Options) -> Outcome:
 
 
 def _list_misplaced(options: Options) -> list[str]:
-    """Return the options in use that apply only to other reports of the command.
+    """Return the options that the user set but that apply only to other reports of the command.
 
-    Options with their default values are not included.
+    Options that are set to their default values are not included.
     """
     known = options.report.defaults
     return [
@@ -204,9 +204,9 @@ def _choose_format(options: Options) -> str:
 def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
     """Return the text of an error message, preceded by the name of the input that it concerns.
 
-    The parameter at the start of the text determines the input. If the parameter is itself an
-    input, it is replaced by the name of the input. If the error may be about any input, all inputs
-    are listed.
+    The parameter at the start of the text determines to which input the error refers. If the
+    parameter is itself an input, it is replaced by the name of the input. If the error may be about
+    any input, all inputs are listed.
     """
     parameter = text.partition(":")[0]
     tables = dict(zip((table.parameter for table in call.report.inputs), sources, strict=True))
@@ -232,7 +232,7 @@ def _sort_rows(result: pl.DataFrame, report: Report) -> pl.DataFrame:
 
 
 def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: Options) -> bytes:
-    """Return the rows of a report in the given format: a table or a machine-readable format."""
+    """Return the rows of a report as a table or in the given machine-readable format."""
     if options.quote_formulas:
         result = quote_formulas(result)
     if format_name != "table":
@@ -261,7 +261,7 @@ def _describe_engine(options: Options) -> list[str]:
 
 
 def _describe_no_rows(result: pl.DataFrame, source: Source, report: Report) -> list[str]:
-    """Return a note if the result shows that a report was computed from no rows.
+    """Return a note if the result shows that no rows were used to compute a report.
 
     `source` is the first input of the report.
     """
@@ -356,7 +356,7 @@ def run_schema(options: Options) -> Outcome:
 
 
 def run_sql(options: Options) -> Outcome:
-    """Return all SQL macros as one file, or the query of one table.
+    """Return all SQL macros as a single file, or the query for a single table.
 
     The macros are in the schema specified in the options. If the options specify a database file,
     the result is the content of a database with the macros, to be written to this file.
@@ -374,7 +374,7 @@ def run_sql(options: Options) -> Outcome:
 def _make_database(options: Options) -> Outcome:
     """Return the content of a database that contains the macros.
 
-    The options specify the file to which it is to be written.
+    The options specify the file to which this content will be written.
     """
     name = options.values["database"]
     for option, is_given in (

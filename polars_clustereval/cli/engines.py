@@ -71,10 +71,10 @@ def _read_arguments(call: Call, columns: Sequence[str]) -> dict[str, Any]:
 
 
 def _split_names(text: str, columns: Sequence[str]) -> list[str]:
-    """Return the column names in a comma-separated text.
+    """Return the column names in a comma-separated string.
 
-    If the whole text is in `columns`, the list of input columns, it is treated as a single name.
-    Blanks around a name are removed unless they are part of a column name.
+    If the whole string is in `columns`, the list of input columns, it is treated as a single name.
+    Whitespace around a name is removed unless it is part of a column name.
     """
     if text in columns:
         return [text]
@@ -91,7 +91,7 @@ def _list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[
 
 
 def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[str, Any]:
-    """Return the arguments of a report by parameter, or raise the Polars function's error.
+    """Map a report's parameters to their arguments, or raise the Polars function's error.
 
     The Polars function checks the arguments on empty frames, so that error messages are the same
     for both engines. `columns` are the columns of the input `table`. If the report has other
@@ -114,7 +114,7 @@ def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[s
 def open_rows(
     source: Source, call: Call, table: Input
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
-    """Yield a connection, the SQL that follows FROM to read the rows, and the arguments.
+    """Yield a connection, the SQL to place after FROM to read the rows, and the arguments.
 
     The rows are those of the report's input `table`, and the arguments are a dict that maps
     parameters to values. If the vectors are in a text column, they are parsed. The connection is
@@ -127,7 +127,7 @@ def open_rows(
 def _format_checked(
     connection: duckdb.DuckDBPyConnection, rows: str, source: Source, call: Call, table: Input
 ) -> tuple[str, dict[str, Any]]:
-    """Return the SQL that reads the rows of a report's input, and the arguments of the report.
+    """Return the SQL that reads a report's input, along with the report's arguments.
 
     `rows` is the SQL for the same rows before their types are adapted to the report. The arguments
     are checked against the columns of the input.
@@ -140,10 +140,11 @@ def _format_checked(
 def _format_input(
     connection: duckdb.DuckDBPyConnection, rows: str, source: Source, arguments: dict[str, Any]
 ) -> str:
-    """Return the SQL that follows FROM to read the rows of a source for one report.
+    """Return the SQL to place after FROM to read the rows of a source for one report.
 
     `rows` is the SQL for the same rows before their types are adapted to the report. `arguments`
-    maps parameters to those arguments of the report that refer to columns of the source.
+    maps parameters to the report's arguments, but includes only arguments that refer to columns of
+    the source.
     """
     relation = connection.sql(f"FROM {rows}")
     numbers = _list_columns(arguments, _NUMBER_COLUMNS)
@@ -164,12 +165,12 @@ def _format_input(
 def _find_text_vector(
     source: Source, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str | None:
-    """Return the column that contains a report's vectors if it is a text column, or None otherwise.
+    """Return the text column that contains a report's vectors, or None if there is no such column.
 
     `arguments` maps the report's parameters to their arguments, and `relation` is the input. All
     columns of a CSV file are text, so the first value is checked: it is a vector if it contains a
-    bracket, a blank, ':' or '$'. A comma alone is not enough, because it may be a decimal comma or
-    a thousands separator.
+    bracket, whitespace, ':' or '$'. A comma alone is not enough, because it may be a decimal comma
+    or a thousands separator.
     """
     columns: list[str] = arguments.get("vector") or []
     if len(columns) != 1:
@@ -190,9 +191,10 @@ _VECTOR_SIGN = re.compile(r"[\[\](){}\s:$]")
 
 
 def _parse_vectors(connection: duckdb.DuckDBPyConnection, rows: str, column: str) -> str:
-    """Return the SQL that follows FROM to read `rows`, with the vectors in `column` parsed.
+    """Return the SQL to place after FROM to read `rows`, with the vectors in `column` parsed.
 
-    `rows` is also SQL that follows FROM. The macro parse_vector is registered in the connection.
+    `rows` is also SQL that can be placed after FROM. The macro parse_vector is registered in the
+    connection.
     """
     register_macro(connection, "parse_vector")
     name = quote_identifier(column)
@@ -237,7 +239,7 @@ def _run_in_duckdb(
 
 
 def _make_folder(call: Call, table: Input) -> Path:
-    """Return a scratch folder for one input, because files of two inputs may share a name."""
+    """Return a scratch folder for one input, because two inputs may have files of the same name."""
     folder = call.scratch / table.view
     folder.mkdir(exist_ok=True)
     return folder
@@ -272,14 +274,14 @@ _SHELL_ADVICE = (
 
 
 def _is_value(parameter: str) -> bool:
-    """Return whether a parameter of a report takes a value, such as beta, rather than columns."""
+    """Return whether a report's parameter expects a value, such as beta, rather than columns."""
     return parameter not in (*_SINGLE_COLUMN, *_MULTIPLE_COLUMNS)
 
 
 def _format_query(
     report: Report, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str:
-    """Return the SQL query that calls the macro of a report on the views of its inputs.
+    """Return the SQL query that calls a report's macro on the views of the report's inputs.
 
     `arguments` maps the report's parameters to their arguments, and `relation` is the input. Values
     are passed as parameters of the query. The struct partition_key is split into one column for
@@ -315,9 +317,9 @@ _KEYWORDS = {"between": '"between"'}
 
 
 def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelation) -> str:
-    """Return one argument of a macro as SQL, which is $name for a value and column names otherwise.
+    """Return a macro argument as SQL: $name if it is a value, or else the column names.
 
-    `relation` is the input, whose types determine how the columns of a vector are written.
+    `relation` is the input, whose column types determine how the columns of a vector are written.
     """
     if _is_value(parameter):
         return f"${parameter}"
@@ -383,7 +385,7 @@ def count_groups(source: Source, call: Call, keys: Sequence[str]) -> int:
 
 
 def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:
-    """Return SQL for a DuckDB client that has the macros.
+    """Return SQL queries for a DuckDB client in which the macros are available.
 
     The queries first define the input, and then compute the table for each call. The arguments of
     the calls must already have been checked by an engine.
@@ -423,7 +425,7 @@ def _format_written_call(
 
 
 def _format_literal(value: Any) -> str:
-    """Return a value of an option as an SQL literal."""
+    """Return an option's value as an SQL literal."""
     if isinstance(value, str):
         return quote_literal(value)
     if isinstance(value, list | tuple):

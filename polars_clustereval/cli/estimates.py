@@ -67,7 +67,7 @@ def warn_of_time(source: Source, call: Call) -> str:
 
 
 def _estimate(growth: Growth, source: Source, call: Call) -> tuple[int, float]:
-    """Return the number of rows of a report's input and the estimated computing time in seconds."""
+    """Return the number of rows in a report's input, and the estimated running time in seconds."""
     with _open_queries(source, call) as (ask, arguments):
         n = ask("count(*)", "{rows}")
         sizes = dict.fromkeys(growth.factors, float(n))
@@ -83,7 +83,7 @@ def _estimate(growth: Growth, source: Source, call: Call) -> tuple[int, float]:
 def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Yield a function that queries the rows of a report's first input, and the arguments.
 
-    The function takes an SQL expression and the text that follows FROM, in which {rows} represents
+    The function takes an SQL expression and the SQL to place after FROM, in which {rows} represents
     the rows. It returns the single value of the expression.
     """
     table = call.report.inputs[0]
@@ -124,9 +124,9 @@ def _count_dims(ask: Callable[[str, str], Any], columns: list[str]) -> float:
 def _format_sum(
     growth: Growth, arguments: dict[str, Any], sizes: dict[str, float]
 ) -> tuple[str, str]:
-    """Return SQL that adds up the work for all partitions.
+    """Return SQL that computes the total work for all partitions.
 
-    The result is an expression and the text that follows FROM.
+    The result consists of an expression and the SQL to place after FROM.
     """
     letters = {"k" if x == "s" else x for x in growth.factors}
     counts = ["CAST(count(*) AS DOUBLE) AS n"] + [
@@ -157,7 +157,7 @@ def _list_advice(growth: Growth, call: Call) -> list[str]:
 
 
 def _write_change(setting: Setting) -> str:
-    """Return the option that sets a value, or "no" and an option that must be omitted."""
+    """Return the option that sets a value, or "no" followed by an option that must be omitted."""
     flag = option_flag(setting.parameter)
     is_left_out = setting.value is False and not flag.startswith("--no-")
     return f"no {flag}" if is_left_out else write_setting(setting)

@@ -88,7 +88,7 @@ def _check_same_columns(paths: Sequence[str], schemas: Sequence[pl.Schema]) -> N
 
 @contextmanager
 def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-    """Yield a DuckDB connection and the SQL that follows FROM to read a source's rows.
+    """Yield a DuckDB connection and the SQL to place after FROM to read a source's rows.
 
     The connection is closed at the end of the ``with`` block, and Ctrl-C interrupts its queries. A
     database is opened read-only, and its views cannot read other files. Arrow files, which DuckDB
@@ -111,7 +111,7 @@ def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPy
 
 
 def format_source(connection: duckdb.DuckDBPyConnection, source: Source, scratch: Path) -> str:
-    """Return the SQL that follows FROM to read the rows of a source, as open_source does.
+    """Return the SQL to place after FROM to read the rows of a source, as in open_source.
 
     Arrow files are converted to a single Parquet file in the folder `scratch`.
     """
@@ -140,7 +140,7 @@ def format_rows(
     number_columns: Iterable[str] = (),
     typed_columns: Sequence[str] = (),
 ) -> str:
-    """Return the SQL that follows FROM to read the rows of a source in this connection.
+    """Return the SQL to place after FROM to read the rows of a source in this connection.
 
     The columns of CSV files are read as text, because an inferred type would turn 01 and 1 into the
     same label. `number_columns` are read as DOUBLE, and `typed_columns` are given the type that
@@ -193,12 +193,12 @@ def _format_paths(paths: Sequence[str]) -> str:
 def _format_json(
     connection: duckdb.DuckDBPyConnection, paths: Sequence[str], number_columns: Iterable[str]
 ) -> str:
-    """Return the SQL that follows FROM to read JSON files, with types that fit all values.
+    """Return the SQL to place after FROM to read JSON files, with types that fit all values.
 
     Raise an error if a file lacks a column of the first file. Strings are kept as text, because
     otherwise two spellings of a date would become the same label. Columns with values of several
-    types are also read as text. So are fractions and large whole numbers outside `number_columns`,
-    because DOUBLE would turn two large numbers into the same label.
+    types are also read as text. Fractions and large whole numbers outside `number_columns` are read
+    as text as well, because DOUBLE would turn two large numbers into the same label.
     """
     first_columns = _check_json_columns(connection, paths) if len(paths) > 1 else None
     types = _describe_json(connection, paths)

@@ -72,7 +72,7 @@ def share_width(widths: Sequence[int], total: int) -> list[int]:
 
 
 def _text_width(text: str) -> int:
-    """Return the width of a text."""
+    """Return the width of a string, measured in terminal cells."""
     return len(text) if text.isascii() else sum(map(_letter_width, text))
 
 
@@ -103,7 +103,7 @@ def cut_start(text: str, width: int) -> str:
 
 
 def _take(text: str, width: int) -> str:
-    """Return as much of the beginning of a text as fits into `width`."""
+    """Return the longest prefix of a string that fits into `width`."""
     used = 0
     for i, letter in enumerate(text):
         used += _letter_width(letter)
@@ -115,7 +115,7 @@ def _take(text: str, width: int) -> str:
 def cut_column(cells: Iterable[str], width: int) -> list[str]:
     """Return cells truncated to `width`, with control characters escaped.
 
-    The cells contain the user's names.
+    The cells may contain names and values from the user's data.
     """
     return [cut_end(escape_controls(cell), width) for cell in cells]
 
@@ -139,7 +139,7 @@ def wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
 
 
 def _wrap_text(text: str, width: int) -> list[str]:
-    """Return a text split into lines that each contain as many words as fit.
+    """Split text into lines, each with as many words as fit.
 
     Wide letters count twice.
     """
@@ -163,10 +163,10 @@ def _wrap_text(text: str, width: int) -> list[str]:
 
 
 def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:
-    """Return the lines with long names in the first column broken after an underscore.
+    """Break long names in the first column after an underscore, and return the new lines.
 
     The first column is given the width that the other columns do not need. The rest of a long name
-    is indented below its start.
+    is indented on the lines below.
     """
     width = max(12, get_width() - columns_width(list(zip(*lines, strict=True))[1:]))
     wrapped = []
@@ -180,7 +180,7 @@ def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:
 
 
 def align_columns(lines: list[list[str]], right: Collection[int] = ()) -> str:
-    """Return the lines as one text with aligned columns and escaped control characters.
+    """Join the lines into one text with aligned columns and escaped control characters.
 
     Each line is a list, and all lines have the same number of cells. `right` contains the indices
     of the right-aligned columns.

@@ -91,7 +91,7 @@ def _stop_queries(finished: threading.Event) -> None:
 
 
 def is_work_left() -> bool:
-    """Return whether a thread of `run_in_worker` is still running, for instance in Polars or numpy.
+    """Return whether work from `run_in_worker` is still running, for instance in Polars or numpy.
 
     Computations in Polars and numpy cannot be interrupted. Only the end of the process stops them.
     """

@@ -63,7 +63,7 @@ def summarize_error(error: Exception) -> str:
 
 
 def _write_part(part: object) -> str:
-    """Return part of an error message in the form that shell users need, without Python code."""
+    """Rewrite part of an error message for shell users, without Python code."""
     if isinstance(part, Setting):
         return write_setting(part)
     return "" if isinstance(part, PythonCode) else str(part)

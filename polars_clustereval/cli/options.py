@@ -41,7 +41,7 @@ INPUTS: dict[str, dict[str, Any]] = {
 
 
 def _parse_number(text: str) -> float:
-    """Return the number in a text.
+    """Parse a string as a number.
 
     The result is an int if the number is a whole number with up to 18 digits, and a float
     otherwise.
@@ -50,7 +50,7 @@ def _parse_number(text: str) -> float:
 
 
 def _parse_numbers(text: str) -> list[float]:
-    """Return the numbers in a comma-separated text, such as 1,0.5."""
+    """Parse a comma-separated list of numbers, such as 1,0.5."""
     return [float(number) for number in text.split(",")]
 
 
@@ -210,7 +210,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The values of the arguments of a command."""
+    """The values of a command's arguments."""
 
     scratch: Path
     #: The files of each input.
@@ -248,7 +248,7 @@ class Options:
         )
 
     def without(self, parameter: str) -> Options:
-        """Return the options without the value of a parameter."""
+        """Return the options, but without a value for the given parameter."""
         values = {name: x for name, x in self.values.items() if name != parameter}
         return replace(self, values=MappingProxyType(values))
 
@@ -267,10 +267,10 @@ class Options:
         return next(asked_for, first)
 
     def call(self, report: Report, **arguments: Any) -> Call:
-        """Return a call for a report.
+        """Return the Call for a report.
 
-        The parameters have the values in the options, or their defaults. The values in `arguments`
-        override all others.
+        Each parameter has the value specified in the options, or else its default. Values in
+        `arguments` take precedence over the options and the defaults.
         """
         defaults = report.defaults
         given = {name: self.values[name] for name in defaults if name in self.values}

@@ -43,7 +43,7 @@ def _encode_json(result: pl.DataFrame) -> bytes:
 
 
 def _with_bytes_as_text(result: pl.DataFrame) -> pl.DataFrame:
-    """Return the report with bytes as hexadecimal text, because JSON and CSV cannot store bytes."""
+    """Convert bytes in the report to hexadecimal text, because JSON and CSV cannot store bytes."""
     names = [name for name, dtype in result.schema.items() if dtype == pl.Binary]
     return result.with_columns(column_named(name).bin.encode("hex") for name in names)
 
@@ -88,10 +88,10 @@ _EXTENSIONS = {".txt": "table"} | {f".{name}": name for name in ENCODERS}
 
 
 def infer_format(output: Path | None) -> str:
-    """Return the format that the extension of the output file implies, such as ``csv``.
+    """Return the format implied by the extension of the output file, such as ``csv``.
 
-    The result is ``table`` if there is no output file or if it is a device. Raise an error for an
-    unknown extension.
+    The result is ``table`` if there is no output file or if the output file is a device. Raise an
+    error for an unknown extension.
     """
     if output is None or (output.exists() and not output.is_file()):
         return "table"
@@ -123,11 +123,12 @@ def check_output(output: Path | None, sources: Iterable[str]) -> None:
 
 
 def encode_text(text: str, output: Path | None) -> bytes:
-    r"""Return a text as the bytes to write to the file `output` or to standard output.
+    r"""Encode text as bytes to be written to the file `output` or to standard output.
 
     Files are written in UTF-8. Standard output has its own encoding, such as cp1252 for a pipe in
     Windows. Characters that this encoding lacks are written as escapes, such as \u2264. If the
-    encoding is ASCII, the system does not know the actual encoding, so UTF-8 is used here as well.
+    encoding of standard output is ASCII, the system does not know the actual encoding, so UTF-8 is
+    used.
     """
     encoding = "utf-8" if output is not None else sys.stdout.encoding or "utf-8"
     is_unknown = codecs.lookup(encoding).name == "ascii"
@@ -156,9 +157,9 @@ def _print_content(content: bytes) -> None:
 
 
 def _replace_file(output: Path, content: bytes) -> None:
-    """Write the bytes to the file `output`, which keeps its mode.
+    """Write the bytes to the file `output`, and preserve the file's permissions.
 
-    If writing fails, the file keeps its content.
+    If writing fails, the file's previous content is preserved.
     """
     if not output.parent.is_dir():
         raise ClusterEvalError(f"{output.parent}: no such directory")

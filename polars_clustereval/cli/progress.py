@@ -1,4 +1,4 @@
-"""Progress: a bar on the terminal while pairwise distances are computed."""
+"""Progress: shows a bar on the terminal while pairwise distances are computed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _BAR_WIDTH = 30
 
 @contextmanager
 def show_progress() -> Iterator[None]:
-    """Show a progress bar after 2 seconds while the ``with`` block computes pairwise distances.
+    """Show a progress bar while the ``with`` block computes pairwise distances.
 
-    The bar is shown only if standard error is a terminal.
+    The bar appears after 2 seconds. The bar is shown only if standard error is a terminal.
     """
     if not sys.stderr.isatty():
         yield

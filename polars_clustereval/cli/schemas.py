@@ -1,4 +1,4 @@
-"""Schemas: the JSON Schema of each report's output with --format json, one file per report.
+"""Schemas: the JSON Schemas for the reports' output with --format json, one file per report.
 
 `make facts` generates the schemas from the records of the reports and the catalogue. The schemas
 are part of the package, so that a program can read them without computing a report.
@@ -31,6 +31,6 @@ def read_schema(name: str) -> str:
 
 
 def list_schemas() -> str:
-    """Return a line for each report that has a JSON Schema, with its name and its title."""
+    """Return one line, with the name and the title, for each report that has a JSON Schema."""
     lines = [[name, report.description] for name, report in REPORTS.items()]
     return align_columns(wrap_last_column(lines)) + "\n"

@@ -1,4 +1,4 @@
-"""Sentences: writes a finding as a sentence about the clusters and labels that it names."""
+"""Sentences: writes a finding as a sentence about the clusters and labels that it mentions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_sentence(row: Mapping[str, Any]) -> str:
 
 
 def name_noise(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of findings in which missing names of clusters and labels become noise.
+    """Return a row of findings with the word "noise" in place of missing clusters and labels.
 
     Clusters without a name are noise points, each of which counts as a cluster.
     """

@@ -62,7 +62,10 @@ class _File(NamedTuple):
 
 
 def find_sources(inputs: Sequence[Sequence[str]], scratch: Path) -> list[Source]:
-    """Return the source of each input, which is given as a list of FILE arguments."""
+    """Return the source of each input.
+
+    Each input is given as a list of FILE arguments.
+    """
     if sum(files.count("-") for files in inputs) > 1:
         raise ClusterEvalError(f"{_STANDARD_INPUT}: given twice")
     return [_find_source(files, scratch) for files in inputs]
@@ -111,7 +114,7 @@ def _name_files(files: Sequence[_File]) -> str:
 def _find_database_table(file: str) -> Source:
     """Return the source specified as DATABASE::TABLE.
 
-    Raise an error if DATABASE does not exist or is not a DuckDB database. If no table is named,
+    Raise an error if DATABASE does not exist or is not a DuckDB database. If no table is specified,
     reading the source raises an error that lists the tables.
     """
     path, _, table = file.partition("::")
@@ -201,7 +204,7 @@ _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
 def _check_file(file: _File) -> None:
-    """Raise an error unless the path is a nonempty file that can be passed to the engines.
+    """Raise an error unless the path refers to a nonempty file that can be passed to the engines.
 
     Files are read more than once, which is impossible for pipes and devices.
     """
@@ -224,9 +227,9 @@ def _check_file(file: _File) -> None:
 
 
 def _describe_files(files: Sequence[_File]) -> Source:
-    """Return the source of the files.
+    """Return a single source that contains all of the files.
 
-    Raise an error if their extensions are unknown or differ.
+    Raise an error if the extensions of the files are unknown or differ.
     """
     kinds = [_find_kind(file.path) for file in files]
     first = files[0].name
@@ -271,7 +274,7 @@ def _detect_separator(file: _File) -> str:
 
 
 def _read_header(path: str) -> bytes:
-    """Return the first line of a CSV file, compressed or not, without any quoted names."""
+    """Return the first line of a CSV file, which may be compressed, without any quoted names."""
     is_compressed = path.lower().endswith(".gz")
     with gzip.open(path, "rb") if is_compressed else Path(path).open("rb") as file:
         start = file.read(2**16)

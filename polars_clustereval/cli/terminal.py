@@ -66,8 +66,8 @@ def render_table(
 
     `result` contains the rows of the report. The first columns, which the report does not explain,
     are the partition columns. `files` lists the files of each input, and `output` is the file to
-    write to. `metrics` is the value of the option --metrics. It is None to show only the most
-    important of many metrics, 'all' to show every metric, or the names of columns of `result`.
+    write to. `metrics` is the value of the option --metrics: None to show only the most important
+    of many metrics, 'all' to show every metric, or the names of columns of `result`.
     """
     is_plain = not _can_show(_HIGHER + _LOWER, output)
     report = replace(call.adapted_report, has_arrows=not is_plain)
@@ -142,11 +142,11 @@ def _format_option(name: str, value: object) -> str:
 def _choose_first(
     metrics: Sequence[str], report: Report, result: pl.DataFrame
 ) -> tuple[list[str], Report, str]:
-    """Return the metrics that a table shows, its report, and a line about the other metrics.
+    """Return the metrics to show in a table, the table's report, and a line about other metrics.
 
     If there are many metrics, the table shows only those that the report uses to compare
-    clusterings. If rows were left out or are noise, the table also shows how many. In the returned
-    report, the title of a group precedes the first metric of that group in the table.
+    clusterings. If any rows were left out or are noise, the table also shows how many. In the
+    returned report, the title of a group precedes the first metric of that group in the table.
     """
     counts = [x for x in ("n_dropped", "n_noise") if x in result.columns and result[x].sum()]
     first = [metric for metric in metrics if metric in (*report.comparison, *counts)]
@@ -201,8 +201,8 @@ def _render_intervals(result: pl.DataFrame, keys: list[str], report: Report) -> 
     """Return a table of intervals for each clustering, with one line per metric.
 
     `keys` are the partition columns of `result`, which identify the clusterings. The meanings of
-    the metrics are below the tables. If there are too many clusterings, the number of omitted
-    clusterings is also shown.
+    the metrics are listed below the tables. If there are too many clusterings, the number of
+    omitted clusterings is also shown.
     """
     metrics = result["metric"].unique(maintain_order=True).to_list()
     metrics, report, left_out = _choose_first(metrics, report, result)
@@ -222,8 +222,8 @@ def _render_limits(
 ) -> str:
     """Return the interval table for a single clustering.
 
-    `part` contains the clustering's rows. If `is_short` is True, large numbers have five digits, so
-    that the table fits even a narrow terminal.
+    `part` contains the clustering's rows. If `is_short` is True, large numbers are shown with five
+    digits, so that the table fits even a narrow terminal.
     """
     write = _shorten_number if is_short else _format_number
     names = ("value", "lower", "upper")
@@ -236,7 +236,7 @@ def _render_limits(
 
 
 def _render_reasons(part: pl.DataFrame) -> str:
-    """Return lines that list the metrics of a clustering that have no value, with the reasons."""
+    """Return lines that list a clustering's metrics without a value, along with the reasons."""
     if "reason" not in part.columns:
         return ""
     groups: dict[str, list[str]] = {}
@@ -288,9 +288,9 @@ def _render_side_by_side(result: pl.DataFrame, keys: list[str], report: Report) 
 
 
 def _list_title_lines(metric: str, report: Report, width: int) -> list[list[str]]:
-    """Return the blank line and the title that precede a metric if it is the first of a group.
+    """Return the blank line and the title that precede the first metric of a group.
 
-    Otherwise, return an empty list. A line is a list of `width` cells.
+    For any other metric, return an empty list. A line is a list of `width` cells.
     """
     if metric not in report.titles:
         return []
@@ -369,7 +369,8 @@ def _sort_best_first(result: pl.DataFrame, metrics: Iterable[str], report: Repor
 def _format_metric_column(values: pl.Series, metric: str, report: Report) -> list[str]:
     """Return the cells of a metric in the table of many clusterings.
 
-    The cells contain its name and then its values. The best values are marked with an asterisk.
+    The cells contain the metric's name, followed by its values. The best values are marked with an
+    asterisk.
     """
     meaning = report.meanings[metric]
     best: Any = None
@@ -396,7 +397,7 @@ def _format_key_columns(result: pl.DataFrame, keys: list[str], room: int) -> lis
 
 
 def _level_columns(columns: list[list[str]]) -> list[list[str]]:
-    """Return columns of cells as lines.
+    """Convert columns of cells to lines of cells.
 
     Shorter columns are padded with empty cells at the top.
     """
@@ -460,10 +461,10 @@ def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
 def _render_choices(choices: pl.DataFrame, keys: list[str], report: Report) -> str:
     """Return the lines below a listing, which show what each criterion recommends.
 
-    `choices` contains the rows of choose_k. If a criterion recommends no k, its line shows the rule
-    of the criterion and then the reason. `keys` lists the partition columns. If the terminal is too
-    narrow, the last columns are left out. If there are many clusterings, only the first ones are
-    shown.
+    `choices` contains the rows of choose_k. If a criterion recommends no k, its line shows the
+    criterion's rule, followed by the reason. `keys` lists the partition columns. If the terminal is
+    too narrow, the last columns are left out. If there are many clusterings, only the first ones
+    are shown.
     """
     head = choices.head(_MAX_LISTED).with_columns(
         rule=pl.concat_str("rule", "reason", separator=": ", ignore_nulls=True)
@@ -493,7 +494,7 @@ _USERS_COLUMNS = {
 
 
 def _format_listed_column(values: pl.Series, report: Report) -> list[str]:
-    """Return the cells of a column in a listing: the words of its name and then its values."""
+    """Return the cells of a column in a listing: the words of its name, followed by its values."""
     if values.name not in _USERS_COLUMNS:
         texts = [_format_number(value, report) for value in values]
     else:
@@ -520,7 +521,7 @@ def _format_number(value: float | Decimal | None, report: Report) -> str:
     """Return a metric as text, with no decimals for counts and six decimals for scores.
 
     None becomes NULL. If the values of the report can have any magnitude, very large and very small
-    values have seven significant digits.
+    values are shown with seven significant digits.
     """
     if value is None:
         return "NULL"

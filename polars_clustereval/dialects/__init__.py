@@ -2,13 +2,14 @@
 
 The module ``queries`` defines to_sql, and ``arguments`` checks the arguments that the user passes.
 ``pipeline`` lists the steps that build a query, in order. ``bodies`` parses the macros, and
-``expansion`` expands macro calls. ``plans`` rewrites queries so that engines plan them well.
-``columns`` expands ``*`` into columns and removes columns that are never read. ``coordinates`` and
-``lists`` replace lists of coordinates with columns. ``engines`` describes the engines, and
-``functions`` writes each function in the engine's own form. ``folding`` evaluates conditions on
-literals. ``portable`` rewrites queries so that they mean the same in every engine. The steps share
-the functions in ``trees`` and the names in ``sql_names``, which come from ``sql/``. sqlglot is an
-optional dependency, so the package imports this folder only when a query has to be translated.
+``expansion`` expands macro calls. ``plans`` rewrites queries so that engines can plan them
+efficiently. ``columns`` expands ``*`` into columns and removes columns that are never read.
+``coordinates`` and ``lists`` replace lists of coordinates with columns. ``engines`` describes the
+engines, and ``functions`` writes each function in the engine's own form. ``folding`` evaluates
+conditions on literals. ``portable`` rewrites queries so that they mean the same in every engine.
+The steps share the functions in ``trees`` and the names in ``sql_names``, which come from ``sql/``.
+Because sqlglot is an optional dependency, the package imports this folder only when a query has to
+be translated.
 """
 
 from __future__ import annotations

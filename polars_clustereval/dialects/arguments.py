@@ -1,4 +1,4 @@
-"""Checks of the arguments of to_sql, and functions that turn names into syntax trees."""
+"""Checks for the arguments of to_sql, and functions that turn names into syntax trees."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def check_weights(weights: Sequence[float] | None, n_dims: int) -> None:
 
 
 def check_silhouette(name: str, options: Mapping[str, Any]) -> None:
-    """Raise an error for an invalid silhouette option or a distance that needs pairs of points.
+    """Raise an error for an invalid silhouette option or a distance that requires pairs of points.
 
     `options` maps the options of the table macro `name` to their values.
     """
@@ -95,8 +95,9 @@ def name_coordinates(
     """Return the coordinates of a point as expressions that refer to the user's columns.
 
     If `vector` is a list of columns, each of them is a coordinate. If `vector` is a single column
-    of arrays, the coordinates are its `size` elements. Raise an error if a vector has no
-    coordinates or an unknown length, or if the number of weights is not the number of coordinates.
+    of arrays, the coordinates are the `size` elements of each array. Raise an error if a vector has
+    no coordinates or an unknown length, or if the number of weights differs from the number of
+    coordinates.
     """
     if isinstance(vector, str):
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:

@@ -61,7 +61,7 @@ def _write_conditions(node: exp.Case) -> None:
 
 
 def _name_parameters(function: exp.Lambda) -> None:
-    """In the body of a lambda, replace the parameters of the lambda with columns, in place."""
+    """Replace the parameters of a lambda with columns in its body, in place."""
     names = {parameter.name for parameter in function.expressions}
     for node in list(function.this.find_all(exp.Identifier)):
         if node.name in names and not isinstance(node.parent, exp.Column):

@@ -45,8 +45,8 @@ class Engine:
     statement to execute after a table is created, or None. `words` lists words, beyond those in
     identifiers.reserved_words, that must be quoted when they are used as names.
     `one_partition_steps` lists additional steps for queries with a single partition, and
-    `last_steps` lists additional steps for all queries. pipeline.py shows when they are applied.
-    `suffix` is a line that is appended to each query.
+    `last_steps` lists additional steps for all queries. The module `pipeline` shows when these
+    steps are applied. `suffix` is a line that is appended to each query.
     """
 
     name: str

@@ -103,7 +103,7 @@ class Expansion:
         """Return the tree that replaces `node`, or None if `node` stays unchanged.
 
         Calls to macros and to query_table are expanded. A condition on the column ``valid``, which
-        holds the result of a check of the data, becomes TRUE.
+        contains the result of a data check, becomes TRUE.
         """
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
             return self._expand_source(node)
@@ -123,8 +123,8 @@ class Expansion:
         """Return the tree that replaces a table function in FROM, with the same alias.
 
         A call to query_table becomes the table that its argument specifies. A call to query becomes
-        the CTE named in the text of the query. A call to a table macro becomes the macro's query in
-        parentheses.
+        the CTE whose name appears in the text of the query. A call to a table macro becomes the
+        macro's query in parentheses.
         """
         call = table.this
         new: exp.Expr
@@ -143,7 +143,7 @@ class Expansion:
         return new
 
     def _named_cte(self, table: exp.Table) -> exp.Table:
-        """Return the CTE that a call such as query('SELECT * FROM cte') reads."""
+        """Return the CTE that is read by a call such as query('SELECT * FROM cte')."""
         (text,) = table.this.expressions
         text = fold_conditions(rewrite_tree(text, self._replacement_of))
         source = sqlglot.parse_one(text.name, dialect="duckdb").find(exp.Table)
@@ -216,7 +216,7 @@ class Expansion:
     def _decide(self, argument: exp.Expr) -> exp.Expr:
         """Return an argument.
 
-        If it contains macro calls and does not read any columns, it is evaluated.
+        An argument that contains macro calls and does not read any columns is evaluated first.
         """
         if argument.find(exp.Column) or not argument.find(exp.Dot):
             return argument
@@ -267,7 +267,7 @@ def _tables_of(*trees: exp.Expr) -> set[str]:
 
 
 def _number_ctes(body: exp.Query, number: int) -> None:
-    """Add `number` to each CTE name in the body of a macro, in place, wherever it occurs.
+    """Add `number` to every occurrence of each CTE name in the body of a macro, in place.
 
     CTE names occur in WITH, as tables, and as arguments of table macros. The text passed to query()
     also contains a CTE name, so the number is stored with the call.

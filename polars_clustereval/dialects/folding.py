@@ -90,7 +90,7 @@ def _fold_null(node: exp.Expr) -> exp.Expr:
 
 
 def _fold_list_element(node: exp.Anonymous) -> exp.Expr:
-    """Return NULL for an element of a list that is NULL, and return any other call unchanged."""
+    """Return NULL for an element of a NULL list, and return any other call unchanged."""
     of_null = node.name == "list_element" and isinstance(node.expressions[0], exp.Null)
     return exp.null() if of_null else node
 

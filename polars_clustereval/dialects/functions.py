@@ -36,9 +36,9 @@ _LEAST_KEY = "__ce_least_key"
 
 
 def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
-    """Write functions that differ between engines in the form that `engine` requires.
+    """Write each function that differs between engines in the form that `engine` requires.
 
-    Raise an error for a function that has no known form in the engine.
+    Raise an error for a function whose form in the engine is not known.
     """
 
     def write(node: exp.Expr) -> exp.Expr | None:
@@ -60,11 +60,11 @@ def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
 
 
 def _write_least_keys(query: exp.Select) -> None:
-    """Rewrite value_at_least_key(value, key, condition), in place, in a form for all engines.
+    """Rewrite value_at_least_key(value, key, condition), in place, so that all engines accept it.
 
     A window function computes the smallest key of the group for each row. The result is the
-    smallest value among the rows with that key. The SELECT that calls the function has one source
-    and a GROUP BY clause.
+    smallest value among the rows with that key. The SELECT that calls the function has a single
+    source and a GROUP BY clause.
     """
     for call in list(query.find_all(exp.Anonymous)):
         select = call.find_ancestor(exp.Select)

@@ -33,8 +33,8 @@ def parse_column(text: str) -> exp.Column:
     """Return the column that `text` refers to.
 
     `text` is the user's name for the column. A name in double quotes or backticks is used exactly
-    as written. So is a name that contains a space or another character that must be quoted. The
-    engine folds the case of any other name.
+    as written. A name that contains a space or another character that must be quoted is also used
+    exactly as written. The engine folds the case of any other name.
     """
     found = _QUOTED.fullmatch(text)
     if found:
@@ -89,7 +89,7 @@ def reserved_words(dialect: str) -> frozenset[str]:
 
 
 def _words_of(dialect: str) -> frozenset[str]:
-    """Return the reserved words of a dialect that sqlglot knows, in lower case."""
+    """Return the reserved words that sqlglot lists for a dialect, in lower case."""
     generator = Dialect.get_or_raise(dialect).generator_class
     return frozenset(word.lower() for word in generator.RESERVED_KEYWORDS)
 

@@ -31,8 +31,9 @@ class Lists:
     def __init__(self, known: dict[str, Lengths], sources: dict[str, Lengths]) -> None:
         """Initialize with the lists in earlier CTEs and in the sources of the SELECT.
 
-        `known` maps the names of earlier CTEs to the lengths of their list columns. `sources` does
-        the same for the tables and subqueries that the SELECT reads.
+        `known` maps the names of earlier CTEs to the lengths of their list columns. `sources` maps
+        the names of the tables and subqueries that the SELECT reads to the lengths of their list
+        columns.
         """
         self._known = known
         self._sources = sources
@@ -233,7 +234,10 @@ class Lists:
         return exp.paren(_sum(_square(one - other) for one, other in pairs))
 
     def _element_at(self, node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
-        """Return a list element whose position may be a column, or None if there is no list."""
+        """Return a list element, or None if `node` is not a list.
+
+        The position of the element may be a column.
+        """
         length = self.length(node)
         if length is None:
             return exp.null() if self.is_null(node) else None

@@ -1,8 +1,8 @@
 """Bodies of table macros that compare pairs of clusters, for data with thousands of clusters.
 
-These bodies return the same rows as the macros in ``sql/``, whose comments describe the rows. There
-are n² pairs of n clusters, all of which DuckDB holds in memory. For other engines, these bodies
-discard pairs that cannot affect the result as early as possible.
+These bodies return the same rows as the macros in ``sql/``, whose comments describe the rows. With
+n clusters, there are n² pairs, all of which DuckDB keeps in memory. For other engines, these bodies
+eliminate pairs early if the pairs cannot affect the result.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ class Request:
     `tables` maps macro parameters to table names, `columns` maps parameters to column names (None
     for the default), and `options` maps all other parameters to their values. For macros that take
     points, `coordinates` contains the coordinates of a point as expressions. `outputs` lists the
-    columns to return; by default, all columns are returned. If `numbered` is True, the id is a
-    unique number in each row. If `checked` is True, the query raises an error in Spark if a
+    columns to return; by default, all columns are returned. If `numbered` is True, the id of each
+    row is a unique number. If `checked` is True, a query for Spark raises an error when a
     coordinate is not finite.
     """
 
@@ -56,7 +56,7 @@ class Request:
 
     @property
     def is_of_labels(self) -> bool:
-        """Whether the macro takes labels and clusters."""
+        """Whether the macro takes label and cluster columns."""
         return "label" in macro_definitions()[self.name][0]
 
     @property
@@ -103,7 +103,7 @@ def finish_query(request: Request, order: Sequence[str], mark_ctes: Step) -> exp
 
 
 def write_tree(query: exp.Query, engine: Engine, *, pretty: bool) -> str:
-    """Return the text of a query, followed by the engine's settings."""
+    """Return the SQL text of a query, followed by the engine's settings."""
     text = query.sql(
         dialect=engine.parser, normalize_functions=False, pretty=pretty, comments=False
     )
@@ -199,7 +199,7 @@ def _expand_macro(request: Request) -> exp.Select:
 
 
 def _complete_or_null(request: Request) -> list[exp.Expr]:
-    """Return the coordinates, with incomplete points marked if missing is 'drop'.
+    """Return the coordinates, marking incomplete points if the option `missing` is 'drop'.
 
     The first coordinate of an incomplete point is replaced with NULL. Therefore, to find incomplete
     points, the query needs to test only the first coordinate. For a condition on all d coordinates,

@@ -1,4 +1,4 @@
-"""``to_sql`` steps that rewrite queries so that engines plan and evaluate them efficiently.
+"""``to_sql`` steps that rewrite queries so that engines can plan and run them efficiently.
 
 For example, an engine that cannot hash a join condition compares all pairs of rows.
 """
@@ -37,8 +37,8 @@ def drop_partitions(query: exp.Select) -> exp.Select:
     """Replace partition keys with NULL, and comparisons of partition keys with TRUE.
 
     Use this step for queries without partition_by, in which all partition keys are NULL. Without
-    the keys, engines do not join or group by a constant, and they can tell that a table with one
-    row per partition has a single row.
+    the keys, engines do not join on or group by a constant, and they can tell that a table with one
+    row per partition has only one row.
     """
     for node in _find_comparisons(query, PARTITION):
         node.replace(exp.true())
@@ -94,8 +94,8 @@ def hash_comparisons(query: exp.Select) -> exp.Select:
     """Add an array comparison with = to each IS NOT DISTINCT FROM comparison.
 
     Postgres can use hashing or sorting only for comparisons with =. For arrays, {NULL} = {NULL} is
-    TRUE, so the comparison of arrays finds the same rows. The original condition is kept, because
-    an array of arrays does not distinguish NULL from an empty array.
+    TRUE, so comparing arrays matches the same rows. The original condition is kept, because an
+    array of arrays does not distinguish NULL from an empty array.
     """
     for node in list(query.find_all(exp.NullSafeEQ)):
         sides = (exp.Array(expressions=[side.copy()]) for side in (node.left, node.right))
@@ -129,7 +129,7 @@ def materialize_all(query: exp.Select) -> exp.Select:
 
 
 def materialize_or_stream(query: exp.Select) -> exp.Select:
-    """Let a CTE stream if it is read only once, by a SELECT without joins.
+    """Let a CTE stream if it is read only once and by a SELECT without joins.
 
     All other CTEs are marked as MATERIALIZED, because Postgres might otherwise recompute a joined
     CTE for every row of the other table. A CTE with one row for each pair of clusters should

@@ -1,8 +1,8 @@
 """``to_sql`` steps that give a query the same meaning in every SQL dialect.
 
-Engines differ in the types that they give to a bare NULL and to the number 1.0, in whether CASE
-evaluates branches that are not taken, and in what they accept in GROUP BY and FROM. The steps in
-this module rewrite a query so that these differences do not matter.
+Engines differ in the types that they assign to a bare NULL and to the number 1.0, in whether they
+evaluate CASE branches that are not taken, and in what they accept in GROUP BY and FROM. The steps
+in this module rewrite a query so that these differences do not matter.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def type_nulls(query: exp.Select) -> exp.Select:
 
 
 def _find_unions(query: exp.Expr) -> Iterator[list[exp.Select]]:
-    """Yield the branches of each UNION ALL as a list, and any other SELECT as a list of one."""
+    """Yield the branches of each UNION ALL as a list, and any other SELECT as a list by itself."""
     found: set[int] = set()
     for node in list(query.find_all(exp.Union, exp.Select, bfs=False)):
         branches = [select for select in selects_of(node) if id(select) not in found]
@@ -93,8 +93,8 @@ def guard_divisions(query: exp.Select) -> exp.Select:
     """Make each division inside CASE divide by NULL instead of by 0.
 
     This guard is necessary because some engines also evaluate the branches of CASE that are not
-    taken. DuckDB does not need the guard, which would slow its report down by a tenth, so the
-    macros omit it. A divisor that contains a division is left unchanged, because the divisor is
+    taken. The macros omit the guard, because DuckDB does not need it and would produce reports a
+    tenth more slowly. A divisor that contains a division is left unchanged, because the divisor is
     NULL if the inner division is NULL.
     """
     for case in query.find_all(exp.Case):

@@ -91,16 +91,16 @@ def to_sql(
         The table macro. The macros for labels are ``external_report``,
         ``entity_resolution_report``, ``contingency_matrix``, ``pair_counts``,
         ``external_cluster_report``, ``external_label_report`` and ``bcubed_samples``. The macros
-        for two runs are ``run_transitions``, ``transition_overlaps``, ``moved_ids`` and
+        that compare two runs are ``run_transitions``, ``transition_overlaps``, ``moved_ids`` and
         ``affected_ids``. The macros for points are ``internal_report``,
         ``internal_cluster_report``, ``neighbor_report``, ``centroids``, ``silhouette_score``,
         ``silhouette_clusters`` and ``silhouette_samples``. You can also pass the name of a score in
         one of these tables, such as ``adjusted_rand_score``, to get a query for that score alone.
     dialect : str
-        For ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` and ``spark``, the tests
-        execute the queries of every table. You can also pass any other sqlglot dialect
-        (``snowflake``, ``bigquery``, ...), but you then get a warning, because queries in these
-        dialects have never been executed.
+        For ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` and ``spark``, the test suite
+        executes the queries for every table. You can also pass any other sqlglot dialect
+        (``snowflake``, ``bigquery``, ...), but doing so triggers a warning, because queries in
+        these dialects have never been executed.
     tbl, tbl_before, tbl_after : str
         The table to read, as ``table``, ``schema.table`` or ``database.schema.table``. Quote a name
         that contains a dot (``"my.table"``). Macros that compare two runs take ``tbl_before``,
@@ -109,13 +109,13 @@ def to_sql(
         Names of columns. Table and column names are interpreted as in any other query in the
         dialect. Unquoted names are folded to upper case (in Snowflake) or lower case (in Postgres),
         and names in double quotes, such as ``'"Region"'``, are used exactly as written. If you omit
-        ``label`` and ``cluster``, the macros for labels read a saved contingency table, which
-        contains the rows that ``contingency_matrix`` returned, possibly for several days or shards.
-        For a saved contingency table, ``n_dropped`` and ``n_noise`` are NULL, because the table
-        does not contain these counts. Pass ``weight`` and ``id`` only if the macro accepts them.
-        Without ``id``, rows are numbered in the order in which the engine reads them. To number the
-        rows, some engines sort them all on a single node. Without ``partition_by``, the column
-        ``partition_key`` has a string type and is always NULL.
+        ``label`` and ``cluster``, the macros for labels read a saved contingency table. Such a
+        table contains the rows that ``contingency_matrix`` returned, possibly for several days or
+        shards. For a saved contingency table, ``n_dropped`` and ``n_noise`` are NULL, because the
+        table does not contain these counts. Pass ``weight`` and ``id`` only if the macro accepts
+        them. Without ``id``, rows are numbered in the order in which the engine reads them. To
+        number the rows, some engines sort them all on a single node. Without ``partition_by``, the
+        column ``partition_key`` has a string type and is always NULL.
     vector : str or sequence of str
         For macros that take points, the columns that contain the coordinates. You can also pass a
         single column of arrays, together with `size`.
@@ -132,8 +132,8 @@ def to_sql(
     metrics : sequence of str
         The columns to return, in this order. By default, all columns of the table are returned. The
         columns that identify a row always come first: ``partition_key`` if you pass `partition_by`,
-        and the cluster in a report with one row per cluster. The query computes only what the
-        requested columns need.
+        and the cluster in a report with one row per cluster. The query computes only what is needed
+        for the requested columns.
     steps : bool
         If True, write a script instead of a single query. The statements of the script are
         separated by ``;`` and a newline. The last statement is the query. The other statements
@@ -148,9 +148,9 @@ def to_sql(
     Returns
     -------
     str
-        The query or the script. Unlike the macro, the query does not check the data. If there is a
-        negative weight or a NaN coordinate, the macro raises an error, but the query returns wrong
-        numbers. In Spark, a point counts as missing if its first coordinate is NULL.
+        The query or the script. Unlike the macro, the query does not check the data. If a weight is
+        negative or a coordinate is NaN, the macro raises an error, but the query returns incorrect
+        results. In Spark, a point counts as missing if its first coordinate is NULL.
 
     Raises
     ------
@@ -221,7 +221,7 @@ def to_sql(
 
 
 def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
-    """Return the request, limited to the columns that identify a row and those in `metrics`.
+    """Return the request limited to the columns in `metrics` and the columns that identify a row.
 
     If `metrics` is None, the request is returned unchanged. Raise an error if `metrics` is not a
     list of names.

@@ -1,7 +1,8 @@
-"""A ``to_sql`` step that removes joins with no effect on the result of a SELECT.
+"""A ``to_sql`` step that removes joins that do not affect the result of a SELECT.
 
-A join to a CTE with grouped rows is removed if it does not change the rows of the SELECT and its
-columns are never read. Anything that is needed only for these columns is removed as well.
+A join to a CTE with grouped rows is removed if the join does not change the rows of the SELECT and
+the columns of the CTE are never read. Anything that is needed only for these columns is removed as
+well.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ class Groups(NamedTuple):
     """What is known about how the rows of a CTE are grouped.
 
     No two rows have the same values in the `keys` columns. If there are no keys, the CTE has one
-    row. If the CTE has exactly one row for each group of a table, grouped by columns with the same
-    names as the keys, `table` is the name of that table.
+    row. If the CTE has exactly one row for each group of a table, and the table is grouped by
+    columns with the same names as the keys, `table` is the name of that table.
     """
 
     keys: frozenset[str]
@@ -71,14 +72,15 @@ def _outputs_of(select: exp.Select, keys: Sequence[exp.Expr]) -> frozenset[str] 
 
 
 def _write_key(value: exp.Expr) -> str:
-    """Return the SQL text of an expression, or only the name of a column."""
+    """Return the SQL text of an expression, or just the name if the expression is a column."""
     return value.name if isinstance(value, exp.Column) else value.sql()
 
 
 def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | None:
-    """Return the name of the table that a SELECT groups by columns with unchanged names, or None.
+    """Return the name of the table that a SELECT groups by some of its columns, or None.
 
-    The SELECT must group all rows of the table.
+    The SELECT must group all rows of the table, and the names of the grouping columns must be the
+    same in the output as in the table. Otherwise, the result is None.
     """
     is_partial = select.args.get("where") or select.args.get("having")
     if is_partial or len(sources) != 1 or not isinstance(sources[0], exp.Table):

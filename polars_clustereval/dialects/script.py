@@ -1,4 +1,4 @@
-"""``to_sql`` scripts, which store CTEs in temporary tables if they are read more than once.
+"""``to_sql`` scripts, which use temporary tables to store CTEs that are read more than once.
 
 Use a script for engines that recompute a CTE each time it is read.
 """

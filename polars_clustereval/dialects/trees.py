@@ -32,14 +32,14 @@ def rewrite_tree(node: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | No
 
 
 def fill_columns(node: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
-    """Replace the unqualified columns that are named in `values`, and return the tree.
+    """Replace the unqualified columns whose names are in `values`, and return the tree.
 
     `values` maps column names to syntax trees. A value that is a compound expression is put in
     parentheses.
     """
 
     def fill(node: exp.Expr) -> exp.Expr | None:
-        """Return the value of a column that is named in `values`, or None for other nodes."""
+        """Return the value of a column whose name is in `values`, or None for any other node."""
         if not isinstance(node, exp.Column) or node.table or node.name not in values:
             return None
         value = values[node.name].copy()

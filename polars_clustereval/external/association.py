@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def _phi_index(row: Row) -> pl.Expr:
     """Return the Pearson correlation of "same label" and "same cluster" over all pairs of rows.
 
-    `row(name)` returns a pair count divided by the number of all pairs: tp_share, fp_share,
+    `row(name)` returns a pair count divided by the total number of pairs: tp_share, fp_share,
     fn_share or tn_share. The result is NULL if either partition is trivial, that is, if it consists
     of a single group or only of singletons. For a single row, which forms no pairs, the result is
     NaN.
@@ -60,7 +60,7 @@ def association_scores(row: Row) -> Terms:
     """Return expressions for the association coefficients of "same label" and "same cluster".
 
     `row(name)` returns a field of pair_statistics: the number of rows, a pair count, or a pair
-    count divided by the number of all pairs.
+    count divided by the total number of pairs.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     agreements, disagreements, pairs = tp + tn, fp + fn, tp + fp + fn + tn
@@ -85,11 +85,11 @@ def association_scores(row: Row) -> Terms:
 
 
 def _angle_of(phi: Quotient, row: Row) -> Quotient:
-    """Given the quotient for phi, return a quotient with the derivatives of arccos(phi) / pi.
+    """Return a quotient with the derivatives of arccos(phi) / pi, given the quotient for phi.
 
-    phi is the correlation of "same label" and "same cluster". The result is phi times the
-    derivative of arccos(phi) / pi, where the derivative is treated as a constant. The docstring of
-    _correlation_distance explains the square root in this derivative. `row(name)` returns a
+    phi is the correlation of "same label" and "same cluster". The result is the product of phi and
+    the derivative of arccos(phi) / pi, where the derivative is treated as a constant. The docstring
+    of _correlation_distance explains the square root in this derivative. `row(name)` returns a
     statistic of a partition.
     """
     tp, fp, fn, tn = (row(f"{name}_share") for name in ("tp", "fp", "fn", "tn"))

@@ -72,7 +72,7 @@ def record_error_table(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per record, sorted by partition and id. The result has the
-        partition columns, id, label, cluster, and these columns:
+        partition columns, id, label, cluster, and the following columns:
 
         - label_size, cluster_size: the number of rows with the record's label, and the number of
           rows in its cluster.
@@ -165,7 +165,7 @@ def cluster_error_table(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per label, sorted by partition and label. The result has the
-        partition columns, label, and these columns:
+        partition columns, label, and the following columns:
 
         - n: the number of rows with the label.
         - n_clusters: the number of clusters that contain rows with the label.

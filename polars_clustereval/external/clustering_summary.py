@@ -56,18 +56,18 @@ def clustering_summary(
     frame : DataFrame or LazyFrame
         The records. A LazyFrame is read as a stream when you collect the result.
     cluster : str or Expr
-        The assigned cluster. Any type that can be grouped is allowed. Rows with a NULL cluster are
-        left out.
+        The assigned cluster. Any type that can be grouped is allowed. Rows with a NULL cluster
+        are left out.
     name : str or Expr, optional
-        The name of each record. Any type that can be grouped is allowed. Rows with a NULL name are
-        still counted as rows.
+        The name of each record. Any type that can be grouped is allowed. Rows with a NULL name
+        are still counted as rows.
     weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted by partition. The result has the
-        partition columns and these columns:
+        partition columns and the following columns:
 
         - n: the number of rows that are counted.
         - n_dropped: the number of rows with a NULL cluster.
@@ -197,7 +197,7 @@ def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _name_statistics(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition of `table` that has names, with counts of clusters.
+    """Return cluster counts for each partition of `table` that has names, one row per partition.
 
     named is the number of clusters that have a name, homonyms is the number of clusters that share
     a name with another cluster, and varied is the number of clusters that have more than one name.

@@ -6,9 +6,9 @@ noise that counts as singletons. Every sum over cells is weighted by copies. For
 `label_size`, `cluster_size` and `total` are the numbers of rows with the same label, in the same
 cluster and in the same partition. A pair is a set of two rows.
 
-Each function whose name ends in _terms takes a function `row`, which returns the column with a
-given name. The result is a mapping from names to expressions, which the caller sums over the cells,
-labels or clusters of a partition.
+Each function whose name ends in _terms takes a function `row`, which returns a column by name. The
+result is a mapping from names to expressions, which the caller sums over the cells, labels or
+clusters of a partition.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class LabelOptions:
     """The arguments shared by all functions that take a frame of labels and clusters.
 
     `weight` is the column of row multiplicities, and `partition_by` lists the columns that define
-    the separately evaluated groups. `noise` is the cluster value that marks noise, and `noise_as`
-    specifies how noise is counted.
+    the groups to be evaluated separately. `noise` is the cluster value that marks noise, and
+    `noise_as` specifies how noise is counted.
     """
 
     weight: Column | None = None
@@ -80,10 +80,10 @@ class ContingencyTable:
 
     A partition is a group of rows with the same values in the partition columns, and has its own
     contingency table. `keys` maps the internal names of the partition columns (key_0, ...) to the
-    user's names. `groups` has one row per combination of partition, label and cluster. In `groups`,
-    n is the number of rows in the group, and copies is the number of cells with n rows that the
-    group represents, or 0 if the group is left out. n_dropped and n_noise are the numbers of
-    dropped rows and of noise rows in the group.
+    user's names. `groups` has one row per combination of partition, label and cluster. For each
+    group, n is the number of rows, and copies is the number of cells with n rows that the group
+    represents, or 0 if the group is left out. n_dropped and n_noise are the numbers of dropped rows
+    and of noise rows in the group.
 
     A frame from which several other frames are computed is cached. Without the cache, the optimizer
     would push a different projection into each use of the frame, and the frame would be computed
@@ -223,12 +223,12 @@ def read_contingency_table(
 ) -> ContingencyTable:
     """Check the user's arguments, and group the rows of `frame` into a ContingencyTable.
 
-    `label` and `cluster` are columns of `frame`. `results` lists the other columns of the final
-    result. The names of the partition columns must not conflict with these columns. All tables and
-    reports are computed from the ContingencyTable, so the user's rows are read only once, or twice
-    if weights must be checked. If `keep_nulls` is True, groups without a label keep their cluster,
-    and groups without a cluster keep their label. If `keep_nulls` is False, all rows with a NULL
-    may be combined into a single group.
+    `label` and `cluster` are columns of `frame`. `results` lists the columns of the final result
+    besides the partition columns. The names of the partition columns must not conflict with these
+    columns. All tables and reports are computed from the ContingencyTable, so the user's rows are
+    read only once, or twice if weights must be checked. If `keep_nulls` is True, groups without a
+    label keep their cluster, and groups without a cluster keep their label. If `keep_nulls` is
+    False, all rows with a NULL may be combined into a single group.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -257,10 +257,10 @@ def _count_cells(rows: pl.LazyFrame, keys: list[str], *, keep_nulls: bool) -> pl
     """Return the sum n of the multiplicities for each combination of partition, label and cluster.
 
     `rows` contains the user's rows, with the partition columns `keys`, label, cluster, and the
-    multiplicity n. If label and cluster are whole numbers, there are no `keys`, and `keep_nulls` is
-    False, label and cluster are packed into one number. Without packing, the engine would serialize
-    the two keys, and grouping would take two to three times as long. With packing, all rows with a
-    NULL label or cluster form one group, which is not counted.
+    multiplicity n. Label and cluster are packed into one number if both are integers, there are no
+    `keys`, and `keep_nulls` is False. Without packing, the engine would serialize the two keys, and
+    grouping would take two to three times as long. With packing, all rows with a NULL label or
+    cluster form one group, which is not counted.
     """
     label, cluster, n = pl.col("label"), pl.col("cluster"), pl.col("n").sum()
     schema = rows.collect_schema()
@@ -291,9 +291,9 @@ def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> 
     """Return `groups` with the columns copies, n_dropped and n_noise added.
 
     The docstring of ContingencyTable explains these columns. `groups` has one row per combination
-    of partition, label and cluster, and n is the number of rows in this group. The expression
-    `noisy` tells whether the cluster of a group is the noise value. copies is 1, or 0 if the group
-    is left out because of a NULL or because of options.noise_as. For noise that counts as
+    of partition, label and cluster, and n is the number of rows with this combination. The
+    expression `noisy` tells whether the cluster of a group is the noise value. copies is 1, or 0 if
+    the group is left out because of a NULL or because of options.noise_as. For noise that counts as
     singletons, cluster is NULL, n is 1, and copies is the number of noise rows. n_dropped is n for
     a group with a NULL, and 0 otherwise. n_noise is n for a group of noise, and 0 otherwise.
     """
@@ -325,29 +325,30 @@ def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> 
 
 
 def cell_pair_terms(row: Row) -> Terms:
-    """Return {cell_pairs: n (n - 1) copies}, which counts the ordered pairs of rows in a cell.
+    """Return cell_pairs, the number of ordered pairs of rows in the same cell.
 
-    `row(name)` returns a column of the cells: n, the number of rows in a cell, or copies, the
-    number of equal cells that a row of the table represents. Callers sum the result over the cells
-    of the contingency table.
+    For each row of the contingency table, this number is n (n - 1) copies. `row(name)` returns a
+    column of the cells: n, the number of rows in a cell, or copies, the number of equal cells that
+    a row of the table represents. Callers sum the result over the cells of the contingency table.
     """
     return {"cell_pairs": count_ordered_pairs(row("n")) * row("copies")}
 
 
 def label_pair_terms(row: Row) -> Terms:
-    """Return {label_pairs: label_size (label_size - 1)}, the ordered pairs of rows with a label.
+    """Return label_pairs, the number of ordered pairs of rows with the same label.
 
-    `row(name)` returns a column of a frame with one row per label. Callers sum the result over
-    labels.
+    For each label, this number is label_size (label_size - 1). `row(name)` returns a column of a
+    frame with one row per label. Callers sum the result over labels.
     """
     return {"label_pairs": count_ordered_pairs(row("label_size"))}
 
 
 def cluster_pair_terms(row: Row) -> Terms:
-    """Return {cluster_pairs: cluster_size (cluster_size - 1)}, the ordered pairs in a cluster.
+    """Return cluster_pairs, the number of ordered pairs of rows in the same cluster.
 
-    `row(name)` returns a column of a frame with one row per cluster. Callers sum the result over
-    clusters. A noise row that counts as a cluster of its own has no pairs.
+    For each cluster, this number is cluster_size (cluster_size - 1). `row(name)` returns a column
+    of a frame with one row per cluster. Callers sum the result over clusters. A noise row that
+    counts as a cluster of its own has no pairs.
     """
     return {"cluster_pairs": count_ordered_pairs(row("cluster_size"))}
 

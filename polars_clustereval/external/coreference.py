@@ -34,8 +34,8 @@ def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
 
     A group is a label or a cluster. The cell has n rows, the group that contains it has `size`
     rows, and the contribution is n (n - 1) / (size - 1). A row that is alone in its group has a
-    link to itself. The link from a row to itself is found if the row is also alone in its group on
-    the other side, which has `other_size` rows.
+    link to itself. This link is found if the row is alone both in its label and in its cluster.
+    `other_size` is the number of rows in the cell's group of the other kind.
     """
     links = to_double(n) * (to_double(n - 1) / to_double(size - 1))
     own_link = to_double(other_size == 1)
@@ -96,7 +96,7 @@ def coreference_scores(row: Row, beta: float = 1.0) -> Terms:
 
     `row(name)` returns a statistic of a partition. total, n_labels, n_clusters and n_cells are the
     numbers of rows, labels, clusters and contingency cells in the partition. lea_precision_rows is
-    the sum over all clusters of size times LEA resolution, and lea_recall_rows is the corresponding
+    the sum of size times LEA resolution over all clusters, and lea_recall_rows is the corresponding
     sum over all labels. beta is the weight of recall in the F scores.
     """
     total, square = row("total"), beta * beta
@@ -123,10 +123,10 @@ def _ratio_or_0(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 def blanc_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return expressions for the BLANC scores.
 
-    Each score is the mean of a score for pairs of rows that are together and a score for pairs that
-    are apart. In the scores for pairs together and for pairs apart, 0 / 0 counts as 0. For equal
-    partitions, all scores are 1. `row(name)` returns a count of pairs (tp, fp, fn or tn), and beta
-    is the weight of recall in the F scores.
+    Each score is the mean of two scores: one for pairs of rows that are together, and one for pairs
+    that are apart. In the two scores that are averaged, 0 / 0 counts as 0. For equal partitions,
+    all scores are 1. `row(name)` returns a count of pairs (tp, fp, fn or tn), and beta is the
+    weight of recall in the F scores.
     """
     tp, fp, fn, tn = (to_double(row(name)) for name in ("tp", "fp", "fn", "tn"))
     weight, square = 1 + beta * beta, beta * beta
@@ -158,8 +158,8 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     """MUC precision: the share of links within clusters that are correct.
 
     The precision is (n - cells) / (n - clusters), where n is the number of rows and cells is the
-    number of contingency cells. A cluster of size b is held together by b - 1 links, and for each
-    label in the cluster after the first, one of these links is wrong.
+    number of contingency cells. A cluster of size b is connected by b - 1 links. For each label in
+    the cluster beyond the first, one of these links is wrong.
 
     Facts
     -----
@@ -188,8 +188,8 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     """MUC recall: the share of links within labels that the clusters contain.
 
     The recall is (n - cells) / (n - labels), where n is the number of rows and cells is the number
-    of contingency cells. A label of size a is held together by a - 1 links, and for each cluster of
-    the label after the first, one of these links is missing.
+    of contingency cells. A label of size a is connected by a - 1 links. For each cluster of the
+    label beyond the first, one of these links is missing.
 
     Facts
     -----
@@ -218,7 +218,7 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     """Weighted harmonic mean of MUC precision and recall.
 
     The score is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R is the recall. If
-    beta > 1, recall weighs more than precision.
+    beta > 1, recall has more weight than precision.
 
     Facts
     -----
@@ -258,9 +258,9 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
     """LEA precision: the mean share of correct links in a cluster, weighted by cluster size.
 
     A link between two rows of a cluster is correct if the rows have the same label. The shares of
-    correct links are averaged over the clusters, with cluster sizes as weights. A singleton cluster
-    has one link, from its row to itself, which is correct if the label of the row is also a
-    singleton.
+    correct links are averaged over the clusters, with cluster sizes as weights. The only link of a
+    singleton cluster is the link from its row to itself, which is correct if the label of the row
+    is also a singleton.
 
     Facts
     -----
@@ -289,8 +289,9 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
     """LEA recall: the mean share of a label's links that are found, weighted by label size.
 
     A link between two rows of a label is found if the rows are in the same cluster. The shares of
-    found links are averaged over the labels, with label sizes as weights. A singleton label has one
-    link, from its row to itself, which is found if the cluster of the row is also a singleton.
+    found links are averaged over the labels, with label sizes as weights. The only link of a
+    singleton label is the link from its row to itself, which is found if the cluster of the row is
+    also a singleton.
 
     Facts
     -----
@@ -320,7 +321,7 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     """Weighted harmonic mean of LEA precision and recall.
 
     The score is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R is the recall. If
-    beta > 1, recall weighs more than precision.
+    beta > 1, recall has more weight than precision.
 
     Facts
     -----
@@ -356,7 +357,7 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 
 
 def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
-    """BLANC precision: the mean of the precisions for pairs together and for pairs apart.
+    """BLANC precision: the mean precision for pairs that are together and pairs that are apart.
 
     The precision is (tp / (tp + fp) + tn / (tn + fn)) / 2.
 
@@ -385,7 +386,7 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
-    """BLANC recall: the mean of the recalls for pairs together and for pairs apart.
+    """BLANC recall: the mean recall for pairs that are together and pairs that are apart.
 
     The recall is (tp / (tp + fn) + tn / (tn + fp)) / 2.
 
@@ -415,11 +416,11 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
 
 
 def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
-    """BLANC F score: the mean of the F scores for pairs together and for pairs apart.
+    """BLANC F score: the mean F score for pairs that are together and pairs that are apart.
 
-    The F score for pairs together combines tp / (tp + fp) with tp / (tp + fn), and the F score for
-    pairs apart combines tn / (tn + fn) with tn / (tn + fp). If beta > 1, recall weighs more than
-    precision.
+    The F score for pairs that are together combines tp / (tp + fp) with tp / (tp + fn), and the F
+    score for pairs that are apart combines tn / (tn + fn) with tn / (tn + fp). If beta > 1, recall
+    has more weight than precision.
 
     Facts
     -----

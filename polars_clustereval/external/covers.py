@@ -2,8 +2,8 @@
 
 The labels and clusters are specified by two frames of memberships. One frame has a row for each
 pair of an id and a label, and the other frame has a row for each pair of an id and a cluster. A
-repeated membership counts once. Rows with a NULL are left out and counted in n_dropped. Only ids
-that are in both frames are scored.
+repeated membership is counted only once. Rows with a NULL are left out and counted in n_dropped.
+Only ids that are in both frames are scored.
 
 A label profile is the set of labels that an id has, and a cluster profile is the set of clusters
 that an id has. A cell is the set of ids with the same label profile and the same cluster profile.
@@ -90,7 +90,7 @@ def _number_members(memberships: pl.LazyFrame, keys: list[str], member: str) -> 
 
 
 def _member_sets(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return one row per id, with the set of its labels or the set of its clusters as text.
+    """Return one row per id, with the set of its labels or clusters as text.
 
     `member` is 'label' or 'cluster'. The result also includes the partition columns and id. The
     text lists the numbers of the labels or clusters in ascending order.
@@ -201,12 +201,12 @@ class Covers:
 
     @cached_property
     def label_members(self) -> pl.LazyFrame:
-        """One row per pair of a label profile and a label in it, as in _profile_members."""
+        """One row for each label in each label profile, as returned by _profile_members."""
         return _profile_members(self.label_profiles, self.by, "label")
 
     @cached_property
     def cluster_members(self) -> pl.LazyFrame:
-        """One row per pair of a cluster profile and a cluster in it, as in _profile_members."""
+        """One row for each cluster in each cluster profile, as returned by _profile_members."""
         return _profile_members(self.cluster_profiles, self.by, "cluster")
 
     @cached_property
@@ -282,7 +282,7 @@ def _check_profile_pairs(n_pairs: pl.DataFrame) -> None:
 
 
 def _numbers(member: str) -> pl.Expr:
-    """Return an expression that converts a column of sets from texts to lists of numbers.
+    """Return an expression that converts the sets in a column from text to lists of numbers.
 
     `member` is 'label' for the column label_set, or 'cluster' for the column cluster_set.
     """
@@ -291,9 +291,9 @@ def _numbers(member: str) -> pl.Expr:
 
 
 def _profile_members(profiles: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return one row per profile and member, with the partition columns, profile, member and n.
+    """Return one row for each member of each profile, with the columns profile, member and n.
 
-    A member is a label or a cluster in the profile.
+    The result also includes the partition columns. A member is a label or a cluster in the profile.
     """
     columns = {"profile": pl.col(f"{member}_profile"), "member": _numbers(member)}
     return profiles.select(*keys, "n", **columns).explode("member").cache()
@@ -322,8 +322,9 @@ def read_covers(
     """Check the user's arguments, and return the labels and clusters of the ids.
 
     `frames` contains the user's arguments frame_labels and frame_clusters, and `members` maps the
-    names label and cluster to the user's columns. `results` lists the other columns of the final
-    result. The names of the partition columns must not conflict with these columns.
+    names label and cluster to the user's columns. `results` lists the columns of the final result
+    besides the partition columns. The names of the partition columns must not conflict with these
+    columns.
     """
     parameters = ("frame_labels", "frame_clusters")
     lazy = [check_is_frame(frame, name) for frame, name in zip(frames, parameters, strict=True)]

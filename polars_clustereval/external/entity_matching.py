@@ -2,10 +2,10 @@
 
 Labels are the true entities, and each cluster is a set of records that were resolved to the same
 entity. The closest cluster of a label is the cluster with the highest Jaccard index. The Jaccard
-index of a label and a cluster is the number of rows in both, divided by the number of rows in at
-least one of them. A merge distance is the cost of splitting the clusters into contingency cells and
-then merging the cells into the labels. The module contingency explains the columns n, copies,
-label_size and cluster_size.
+index of a label and a cluster is the number of rows that they share, divided by the number of rows
+in at least one of them. A merge distance is the cost of splitting the clusters into contingency
+cells and then merging the cells into the labels. The module contingency explains the columns n,
+copies, label_size and cluster_size.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl
 def merge_distance(row: Row, split_cost: str, merge_cost: str) -> Terms:
     """Return generalized_merge_distance, the cost of all splits and merges.
 
-    `row(name)` returns a statistic of a partition, which is a field of edit_statistics.
+    `row(name)` returns a statistic of a partition, that is, a field of edit_statistics.
     `split_cost` and `merge_cost` are options of generalized_merge_distance. Raise an error if one
     of these options is invalid.
     """
@@ -317,7 +317,7 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
     """Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall.
 
     The score is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R is the recall. If
-    beta > 1, recall weighs more than precision.
+    beta > 1, recall has more weight than precision.
 
     Facts
     -----

@@ -68,11 +68,11 @@ _EXACT_SCORES = ("exact_match_precision", "exact_match_recall", "exact_match_f_s
 def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition of `table`, with all statistics that the report needs.
 
-    total, n_dropped and n_noise are numbers of rows, and n_labels, n_clusters and n_cells are the
+    total, n_dropped and n_noise are row counts, and n_labels, n_clusters and n_cells are the
     numbers of labels, clusters and contingency cells. tp, fp, fn and tn are counts of pairs of
     rows, and the result also contains them as shares of all pairs. mi, hl and hc are the mutual
     information and the conditional entropies. The other columns are the partition columns and the
-    statistics of B-cubed, exact matches, LEA, closest clusters and the number of contingency
+    statistics for B-cubed, exact matches, LEA, closest clusters and the number of contingency
     tables.
     """
     labels, clusters = _labels_with_jaccard(table), _clusters_with_jaccard(table)
@@ -241,7 +241,7 @@ def entity_resolution_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted by partition. The result has the
-        partition columns and these columns:
+        partition columns and the following columns:
 
         - n: the number of rows that are counted.
         - n_dropped: the number of rows with a NULL label or cluster.

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 def cell_difference_terms(row: Row) -> Terms:
     """Return the columns size_product, mean and difference of a contingency cell.
 
-    `row` returns the column with a given name. size_product is label_size x cluster_size. mean is
-    size_product / total, the number of rows expected if label and cluster are independent.
-    difference is n - mean, computed from exact integers.
+    `row` returns a column by name. size_product is label_size x cluster_size. mean is size_product
+    / total, the number of rows expected if label and cluster are independent. difference is n -
+    mean, computed from exact integers.
     """
     n, total = widen(row("n")), widen(row("total"))
     size_product = widen(row("label_size")) * widen(row("cluster_size"))
@@ -52,8 +52,8 @@ def cell_information_terms(row: Row) -> Terms:
 
     information_terms computes the mutual information and the conditional entropies from the sums of
     the returned columns over cells. These sums are exact, because columns whose names begin with
-    `fixed` are in fixed point. `row` returns a column by name: n, copies (how often the cell
-    counts), label_size, cluster_size, size_product (the product of the two sizes), mean (the number
+    `fixed` are in fixed point. `row` returns a column by name: n, copies (the number of equal
+    cells), label_size, cluster_size, size_product (the product of the two sizes), mean (the number
     of rows expected by chance) or difference (n - mean).
     """
     n, copies = row("n"), to_double(row("copies"))
@@ -197,7 +197,8 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
 def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
     """Entropy of the labels given the cluster, in nats.
 
-    The entropies of the labels within each cluster are averaged, weighted by cluster size.
+    The entropy of the labels within each cluster is averaged over all clusters, weighted by cluster
+    size.
 
     Facts
     -----
@@ -223,7 +224,8 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
 def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
     """Entropy of the clusters given the label, in nats.
 
-    The entropies of the clusters within each label are averaged, weighted by label size.
+    The entropy of the clusters within each label is averaged over all labels, weighted by label
+    size.
 
     Facts
     -----

@@ -3,19 +3,19 @@
 The expectation is taken over all permutations of the rows. The expected mutual information is the
 sum of E[deviance(x, ab / n)] / n over all pairs of a label size a and a cluster size b. Here, n is
 the number of rows. The overlap x is the number of rows that the label and the cluster share, and
-has a hypergeometric distribution. A pair of sizes that occurs several times is computed once, and
-weighted by its multiplicity.
+has a hypergeometric distribution. The term of a pair of sizes that occurs several times is computed
+only once and is weighted by the multiplicity of the pair.
 
 The probabilities of overlaps are computed in Loader's saddle-point form, which avoids cancellation.
-The overlaps over which a sum runs are called nodes. If the standard deviation of x is 6 or more,
-the probabilities are a smooth function of x. By Poisson's summation formula, the sum of a smooth
-function over every stride-th x, times stride, equals the full sum to within 1e-15. Therefore, a
-pair of sizes needs at most about 140 nodes, regardless of n. The names of sums with stride 1 begin
-with `fine`, and those of other sums begin with `strided`.
+The values of the overlap at which a sum is evaluated are called nodes. If the standard deviation of
+x is 6 or more, the probabilities are a smooth function of x. By Poisson's summation formula, the
+sum of a smooth function over every stride-th x, times stride, equals the full sum to within 1e-15.
+Therefore, a pair of sizes needs at most about 140 nodes, regardless of n. The names of sums with
+stride 1 begin with `fine`, and those of other sums begin with `strided`.
 
-The terms of the pairs are also smooth functions of both sizes. Therefore, a few nodes can replace
-many sizes, with multiplicities chosen so that the sum stays the same. This replacement bounds the
-number of pairs of sizes.
+The term of a pair of sizes is also a smooth function of both sizes. Therefore, a few nodes can
+replace many sizes, with multiplicities chosen so that the sum stays the same. This replacement
+limits the number of pairs of sizes.
 
 mi is the mutual information, hl is the entropy of the label given the cluster, and hc is the
 entropy of the cluster given the label. emi, ehl and ehc are the expectations of mi, hl and hc for
@@ -65,8 +65,8 @@ def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
     """Return the mean entropy minus the expected mutual information, M - emi.
 
     The result is the denominator of the adjusted mutual information. M is a mean of the label
-    entropy mi + hl and the cluster entropy mi + hc, and `average_method` is the kind of mean:
-    'arithmetic', 'geometric', 'min' or 'max'. `row` returns a column by name: mi (mutual
+    entropy mi + hl and the cluster entropy mi + hc, and `average_method` is the kind of mean
+    ('arithmetic', 'geometric', 'min' or 'max'). `row` returns a column by name: mi (mutual
     information), hl (entropy of the label given the cluster), hc (entropy of the cluster given the
     label), ehl or ehc. emi, ehl and ehc are the expectations of mi, hl and hc for random labelings.
     Subtracting emi would lose digits, so the result is computed from ehl = mi + hl - emi and ehc =
@@ -106,7 +106,7 @@ def adjusted_mutual_info(row: Row, average_method: str) -> pl.Expr:
     """Return the adjusted mutual information (mi - emi) / (M - emi), or 1 for equal partitions.
 
     M is a mean of the label entropy mi + hl and the cluster entropy mi + hc, and `average_method`
-    is the kind of mean: 'arithmetic', 'geometric', 'min' or 'max'. `row` returns a column by name:
+    is the kind of mean ('arithmetic', 'geometric', 'min' or 'max'). `row` returns a column by name:
     mi (mutual information), hl (entropy of the label given the cluster), hc (entropy of the cluster
     given the label), or emi, ehl and ehc, which are the expectations of mi, hl and hc for random
     labelings.
@@ -156,7 +156,7 @@ _STIELTJES_TERMS = (
 
 
 def stirling_error(x: pl.Expr) -> pl.Expr:
-    """Return ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for whole x > 0, or 0 for x = 0.
+    """Return ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for an integer x > 0, or 0 for x = 0.
 
     The result is the error of Stirling's formula for ln(x!).
     """
@@ -170,7 +170,7 @@ def stirling_error(x: pl.Expr) -> pl.Expr:
 
 
 def stirling_scale(x: pl.Expr) -> pl.Expr:
-    """Return 2 pi x for whole x > 0, or 1 for x = 0.
+    """Return 2 pi x for an integer x > 0, or 1 for x = 0.
 
     For x > 0, the square root of the result is the first factor in Stirling's approximation of x!,
     which is sqrt(2 pi x) (x / e)^x.
@@ -227,10 +227,10 @@ def _overlap_node_range(row: Row) -> Terms:
 def _overlap_node_counts(row: Row) -> Terms:
     """Return the columns `below`, `n_nodes` and `offset` for a pair of sizes.
 
-    The nodes are the overlaps (numbers of shared rows) at which a sum is evaluated: center and
-    every stride-th overlap on both sides, up to a distance of reach. `below` is the number of nodes
-    smaller than center, and n_nodes is the number of all nodes. offset is center minus the mean
-    overlap, computed from exact integers. `row` returns a column by name: total, label_size,
+    The nodes are the values of the overlap (the number of shared rows) at which a sum is evaluated:
+    center and every stride-th value on both sides, up to a distance of reach. `below` is the number
+    of nodes smaller than center, and n_nodes is the number of all nodes. offset is center minus the
+    mean overlap, computed from exact integers. `row` returns a column by name: total, label_size,
     cluster_size, or a column of _overlap_limits or _overlap_node_range.
     """
     total, a, b = widen(row("total")), widen(row("label_size")), widen(row("cluster_size"))
@@ -282,10 +282,11 @@ _NODE_COLUMNS = (
 def _node_overlaps(row: Row) -> Terms:
     """Return the columns x1 (the overlap of a node) and d (the overlap minus its mean).
 
-    A node is an overlap (number of rows that a label and a cluster share) at which a sum is
-    evaluated. The difference d is exact. `row` returns a column by name: node (the number of the
-    node, from 0), below (the number of the node at center), center (the overlap at that node),
-    stride (the distance between neighboring nodes) or offset (center minus the mean).
+    A node is a value of the overlap, which is the number of rows that a label and a cluster share,
+    at which a sum is evaluated. The difference d is exact. `row` returns a column by name: node
+    (the number of the node, starting from 0), below (the number of the node at center), center (the
+    overlap at that node), stride (the distance between neighboring nodes) or offset (center minus
+    the mean).
     """
     step = row("stride") * (to_double(row("node")) - row("below"))
     return {"x1": row("center") + step, "d": step + row("offset")}
@@ -343,14 +344,14 @@ def _node_weights(row: Row) -> Terms:
 
 
 def _node_terms(row: Row) -> Terms:
-    """Return the columns emi, strided_emi, fine_ehl and fine_ehc, the terms for an overlap x1.
+    """Return the columns emi, strided_emi, fine_ehl and fine_ehc for an overlap x1.
 
-    emi is weight x d1, the term of the overlap in the expected mutual information. strided_emi
-    equals emi if stride > 1, and is 0 otherwise. If stride is 1, fine_ehl is the term of the
-    overlap in the expected entropy of the label given the cluster, and fine_ehc is the term in the
-    expected entropy of the cluster given the label. For other strides, fine_ehl and fine_ehc are 0,
-    because the expected entropies are computed from strided_emi. `row` returns a column by name:
-    weight, d1, x1, stride, or the sizes a and b of label and cluster.
+    emi is weight x d1, the contribution of the overlap to the expected mutual information.
+    strided_emi equals emi if stride > 1, and is 0 otherwise. If stride is 1, fine_ehl is the
+    contribution of the overlap to the expected entropy of the label given the cluster, and fine_ehc
+    is its contribution to the expected entropy of the cluster given the label. For other strides,
+    fine_ehl and fine_ehc are 0, because the expected entropies are computed from strided_emi. `row`
+    returns a column by name: weight, d1, x1, stride, or the sizes a and b of label and cluster.
     """
     weight, x1, fine = row("weight"), row("x1"), row("stride") == 1
     ehl = weight * x1 * log_ratio(row("b"), x1.clip(1.0))
@@ -367,11 +368,11 @@ def _strided_terms(row: Row) -> Terms:
     """Return the columns strided_ehl and strided_ehc for a pair of sizes.
 
     Consider all pairs of a label and a cluster with the given sizes. If stride > 1, strided_ehl is
-    the sum of the terms of these pairs in the entropy of the labels, and strided_ehc is the
-    corresponding sum in the entropy of the clusters. If stride is 1, strided_ehl and strided_ehc
-    are 0. To get the terms of the expected conditional entropies, subtract the terms of the
-    expected mutual information. `row` returns a column by name: n, the number of rows; the sizes a
-    and b; stride; or multiplicity, the number of such pairs.
+    the contribution of these pairs to the label entropy, and strided_ehc is their contribution to
+    the cluster entropy. If stride is 1, strided_ehl and strided_ehc are 0. To get the contributions
+    to the expected conditional entropies, subtract the contributions to the expected mutual
+    information. `row` returns a column by name: n, the number of rows; the sizes a and b; stride;
+    or multiplicity, the number of such pairs.
     """
     n, a, b, fine = row("n"), row("a"), row("b"), row("stride") == 1
     share = row("multiplicity") * (a / n) * (b / n)
@@ -427,10 +428,10 @@ def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
     The sums run over all pairs of a label size and a cluster size, and are in nats. emi is the
     expected mutual information of random labelings. expected_entropy_terms computes the expected
     entropies ehl (of the label given the cluster) and ehc (of the cluster given the label) from the
-    other five sums. For pairs of small sizes, fine_ehl and fine_ehc are the complete terms. For
-    pairs of large sizes, the sums include only every stride-th overlap. For such pairs, strided_ehl
-    and strided_ehc are terms of the unconditional entropies, from which strided_emi must be
-    subtracted.
+    other five sums. If a size in a pair is small, fine_ehl and fine_ehc are the complete terms. If
+    both sizes in a pair are large, the sums include only every stride-th overlap. In that case,
+    strided_ehl and strided_ehc are terms of the unconditional entropies, from which strided_emi
+    must be subtracted.
     """
     pairs = _size_pairs(table)
     if not table.keys:
@@ -448,9 +449,10 @@ def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
 def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return the columns in `by` and the sums in _EXPECTED_SUMS, with one row per group of `by`.
 
-    Each sum adds up a column of _node_terms or _strided_terms. `pairs` has one row per pair of a
-    label size and a cluster size, with total (the number of all rows), label_size, cluster_size and
-    multiplicity (how often the pair occurs). If `by` is empty, the result has one row.
+    Each sum is the total of a column of _node_terms or _strided_terms. `pairs` has one row per pair
+    of a label size and a cluster size, with total (the number of all rows), label_size,
+    cluster_size and multiplicity (how often the pair occurs). If `by` is empty, the result has one
+    row.
     """
     pairs = add_stages(pairs, *_SIZE_PAIR_STAGES).cache()
     # A join creates the nodes in batches of the engine's size; explode would create batches 30
@@ -475,7 +477,7 @@ def _size_pairs(table: ContingencyTable) -> pl.LazyFrame:
 
     The columns are the partition columns, total (the number of rows in the partition), label_size,
     cluster_size, and multiplicity, the number of pairs of a label and a cluster with these sizes.
-    If there are many sizes, a few sizes represent them (see _reduce_sizes).
+    If there are many sizes, they are represented by a few nodes (see _reduce_sizes).
     """
     keys = list(table.keys)
     labels = table.label_sizes.group_by(*keys, size="label_size").agg(
@@ -513,7 +515,7 @@ def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     an octave, these sizes are replaced by the nodes, which are 18 whole numbers in the octave. The
     multiplicities of the nodes are real numbers. For any polynomial of degree 17 or less, the sum
     over the nodes equals the sum over the sizes. For the terms of the expected mutual information,
-    these two sums agree to within 1e-14. This replacement bounds the number of pairs of a label
+    these two sums agree to within 1e-14. This replacement limits the number of pairs of a label
     size and a cluster size.
     """
     size, by = pl.col("size"), [*keys, "unit"]
@@ -570,8 +572,8 @@ _STRIDED_SUMS = ("strided_ehl", "strided_ehc")
 def _sum_strided_terms(row: Row) -> Terms:
     """Return strided_ehl and strided_ehc of _strided_terms, summed over a list of size pairs.
 
-    Each struct in the list is a pair of a label size and a cluster size, and `row` returns a field
-    of the struct by its name. All structs in a list get the same sums.
+    Each struct in the list represents a pair of a label size and a cluster size, and `row` returns
+    a field of the struct by its name. All structs in the same list get the same sums.
     """
     return {name: term.sum() for name, term in _strided_terms(row).items()}
 
@@ -579,8 +581,8 @@ def _sum_strided_terms(row: Row) -> Terms:
 def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
     """Return one struct per group of rows, with the fields of `carried` and _EXPECTED_SUMS.
 
-    Each sum adds up a column of _node_terms or _strided_terms. The sum emi is the expected mutual
-    information. `cells` has a list for each group, with one struct per contingency cell (see
+    Each sum is the total of a column of _node_terms or _strided_terms. The sum emi is the expected
+    mutual information. `cells` has a list for each group, with one struct per contingency cell (see
     cells_as_list). `carried` maps names to expressions, each of which aggregates a group's list
     into one value. An expression has no variables, so values that are used together with the sums
     must be in the same struct.
@@ -617,7 +619,7 @@ def _size_pairs_as_list() -> Terms:
 
 
 def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
-    """Return lists with one struct per node, that is, per overlap at which a sum is evaluated.
+    """Return lists with one struct per node, that is, for each overlap at which a sum is evaluated.
 
     `pairs` has one struct per pair of a label size and a cluster size, with the fields `carried`,
     _NODE_COLUMNS and n_nodes, the number of nodes for the pair. Each struct in the result has the

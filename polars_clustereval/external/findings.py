@@ -42,7 +42,8 @@ def external_findings(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per finding. The rows are sorted by partition, severity (worst
-        first) and size (largest first). The result has the partition columns and these columns:
+        first) and size (largest first). The result has the partition columns and the following
+        columns:
 
         - severity: 'problem', 'warning' or 'note'.
         - code: one of the codes below.
@@ -126,11 +127,11 @@ def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.Laz
 def _find_divided(
     table: ContingencyTable, side: str, other: str, place: int, code: str, words: str
 ) -> pl.LazyFrame:
-    """Return a finding for each cluster or label whose rows are divided.
+    """Return one finding for each cluster with mixed labels, or for each label that is split.
 
     `side` is the column to report on, 'cluster' or 'label', and `other` is the other column.
-    `place` and `code` are passed to make_finding. `words` is the text that follows the share of the
-    largest part in the finding.
+    `place` and `code` are passed to make_finding. `words` is the end of the finding's text, which
+    begins with the share of the largest part.
     """
     by = [*table.keys, side]
     sizes = getattr(table, f"{side}_sizes")

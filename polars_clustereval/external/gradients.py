@@ -53,7 +53,7 @@ class Quotient(NamedTuple):
 
     @property
     def is_linear(self) -> bool:
-        """Whether the metric is a linear function of the statistics, so that bottom is a number."""
+        """Whether the metric is a linear function of the statistics, in which case bottom is 1."""
         return not isinstance(self.bottom, pl.Expr)
 
     def fields(self) -> Terms:

@@ -110,7 +110,8 @@ def graph_report(
     noise : object, optional
         The cluster value that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per node.
+        Whether noise is treated as an ordinary cluster, left out, or treated as one cluster per
+        node.
     resolution : float
         The nonnegative parameter gamma of the modularity. A larger value favors more clusters.
     metrics : sequence of str, optional
@@ -120,8 +121,8 @@ def graph_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition. The result has the partition columns and these
-        columns:
+        Same kind as `frame`, one row per partition. The result has the partition columns and the
+        following columns:
 
         - n_nodes: the number of nodes.
         - n_dropped: the number of rows without a cluster.
@@ -145,10 +146,10 @@ def graph_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, if ids and ends have different types, or if an option is
-        unknown. When you collect the result, the error is also raised if an id is NULL or has
-        several rows with a cluster, if a weight is negative, NULL or not finite, or if the sum of
-        the weights overflows.
+        If a column does not exist, if the ids and the ends of edges have different types, or if an
+        option is unknown. When you collect the result, the error is also raised if an id is NULL or
+        has several rows with a cluster, if a weight is negative, NULL or not finite, or if the sum
+        of the weights overflows.
 
     Notes
     -----
@@ -214,7 +215,7 @@ def graph_cluster_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster. The result has
-        the partition columns, cluster, and these columns:
+        the partition columns, cluster, and the following columns:
 
         - n_nodes: the number of nodes.
         - n_edges, weight: the number of edges within the cluster, and their total weight.
@@ -292,7 +293,7 @@ def graph_node_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per node, sorted by partition and id. The result has the
-        partition columns, id, and these columns:
+        partition columns, id, and the following columns:
 
         - cluster: the cluster of the node, or NULL for noise that counts as singletons.
         - degree: the number of edges of the node.
@@ -376,7 +377,8 @@ def graph_edge_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per edge between two ids that have a cluster. The rows are
-        sorted by partition, left and right. The result has the partition columns and these columns:
+        sorted by partition, left and right. The result has the partition columns and the following
+        columns:
 
         - left, right: the two ids, with the lower id first.
         - weight: the total weight of the edge, summed over its rows in `edges`.

@@ -1,14 +1,14 @@
 """The nodes, edges, degrees and clusters of a graph, and statistics that are computed from them.
 
-The graph is a frame of edges, each of which joins the ids `left` and `right`, in either order. Rows
-with the same two ids count as one edge, and their weights are added. A self-loop is an edge from an
-id to itself. As in networkx, a self-loop adds two to the degree of its node. The nodes are the ids
-of a second frame that have a cluster. An edge is left out, and counted as dropped, if one of its
-ends is not in any cluster.
+The graph is defined by a frame of edges, each of which joins the ids `left` and `right` in either
+order. Rows with the same two ids count as one edge, and their weights are added. A self-loop is an
+edge from an id to itself. As in networkx, a self-loop adds two to the degree of its node. The nodes
+are the ids of a second frame that have a cluster. An edge is left out, and counted as dropped, if
+one of its ends is not in any cluster.
 
 Nodes and clusters are numbered, because numbers are shorter than ids and therefore faster to join
-and to group by. The number of a cluster is the number of one of its nodes. An inner edge joins two
-nodes in the same cluster, and a cut edge joins two nodes in different clusters.
+on and group by. Each cluster has the same number as one of its nodes. An inner edge joins two nodes
+in the same cluster, and a cut edge joins two nodes in different clusters.
 """
 
 from __future__ import annotations
@@ -114,10 +114,10 @@ def _read_edges(
 ) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
     """Return the rows of the edge frame, and a frame that describes any invalid weights.
 
-    `frame` is the user's argument edges, and `keys` maps the internal names of the partition
+    `frame` is the user's `edges` argument, and `keys` maps the internal names of the partition
     columns to the user's names. The first result has the partition columns, left, right and weight.
     The second result contains the first weight that is not a finite number >= 0 and the number of
-    such weights. It is None if there is no weight column.
+    such weights. The second result is None if there is no weight column.
     """
     lazy = check_is_frame(frame, "edges")
     check_column_names(list(keys.values()), "edges: partition_by", lazy.collect_schema().names())
@@ -197,8 +197,9 @@ def read_graph(
 ) -> Graph:
     """Check the user's arguments, and return the graph.
 
-    `frame` contains the nodes and their clusters. `results` lists the other columns of the final
-    result. The names of the partition columns must not conflict with these columns.
+    `frame` contains the nodes and their clusters. `results` lists the columns of the final result
+    besides the partition columns. The names of the partition columns must not conflict with these
+    columns.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -323,7 +324,7 @@ class Graph:
 
     @cached_property
     def joined_edges(self) -> pl.LazyFrame:
-        """One row per edge, with n_rows (the number of rows of the edge) and their total weight.
+        """One row per edge, with n_rows (the number of rows for the edge) and their total weight.
 
         low and high are the nodes of the edge, with the lower node first, and low_cluster and
         high_cluster are the numbers of their clusters. The result also includes the partition
@@ -373,10 +374,10 @@ class Graph:
     def degrees(self) -> pl.LazyFrame:
         """One row per node that has an edge, with node, cluster_no and sums over the node's edges.
 
-        inner_degree and inner_weight are the number and the weight of the node's inner edges, in
-        which self-loops count twice. cut_degree and cut_weight are the number and the weight of the
-        node's cut edges. n_neighbors is the number of other nodes in the same cluster that have an
-        edge to the node.
+        inner_degree and inner_weight are the number and the total weight of the node's inner edges,
+        where self-loops count twice. cut_degree and cut_weight are the number and the total weight
+        of the node's cut edges. n_neighbors is the number of other nodes in the same cluster that
+        have an edge to the node.
         """
         columns = ("weight", "is_inner", "is_loop")
         ends = pl.concat(
@@ -410,12 +411,12 @@ class Graph:
     def clusters(self) -> pl.LazyFrame:
         """One row per cluster, with the partition columns, cluster, cluster_no, n_nodes and sums.
 
-        n_edges and weight are the number and the weight of the inner edges, and n_links is the
-        number of inner edges that are not self-loops. n_cut_edges and cut_weight are the number and
-        the weight of the cut edges. max_degree is the largest number of inner edges of a node.
-        min_neighbors and max_neighbors are the smallest and the largest number of neighbors of a
-        node. total is the weight of all edges in the partition. The last column is the conductance
-        of the cluster.
+        n_edges and weight are the number and the total weight of the inner edges, and n_links is
+        the number of inner edges that are not self-loops. n_cut_edges and cut_weight are the number
+        and the total weight of the cut edges. max_degree is the largest number of inner edges of a
+        node. min_neighbors and max_neighbors are the smallest and the largest number of neighbors
+        of a node. total is the total weight of all edges in the partition. The last column is the
+        conductance of the cluster.
         """
         by_number = self.nodes.group_by("cluster_no")
         kept = (pl.col(name).first() for name in (*self.keys, "cluster"))
@@ -496,7 +497,7 @@ class Graph:
     def diameters(self, max_nodes: int) -> pl.LazyFrame:
         """Return cluster_no and diameter for connected clusters with at most max_nodes nodes.
 
-        No search is needed for a complete graph, which has diameter 1, or for another graph in
+        No search is needed for a complete graph, which has diameter 1, or for any other graph in
         which one node is a neighbor of all other nodes, which has diameter 2.
         """
         n, is_small = pl.col("n_nodes"), pl.col("n_nodes") <= max_nodes

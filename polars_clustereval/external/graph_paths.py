@@ -44,7 +44,7 @@ class _Adjacency(NamedTuple):
     neighbors: Integers
 
     def expand(self, nodes: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """Yield positions in `nodes` together with the neighbors of the nodes there, in blocks.
+        """Yield, in blocks, positions in `nodes` and the neighbors of the nodes at these positions.
 
         Each pair of a node and one of its neighbors is in exactly one block. A block contains at
         most _BLOCK neighbors, unless a single node has more.
@@ -97,7 +97,10 @@ class _Forest(NamedTuple):
 
 
 def _grow_forest(adjacency: _Adjacency, roots: Integers) -> _Forest:
-    """Return the forest found by a breadth-first search from `roots`, which has a node per part."""
+    """Return the forest found by a breadth-first search that starts from `roots`.
+
+    `roots` contains one node per part.
+    """
     n = adjacency.starts.size - 1
     parents, marks = np.full(n, -1), np.empty(n, np.int64)
     is_known = np.zeros(n, np.bool_)
@@ -208,10 +211,10 @@ def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
 class _Searches(NamedTuple):
     """Breadth-first searches, each of which starts from 64 nodes in its own copy of a cluster.
 
-    For each of s searches, numbers (s,) is the number of the search, and firsts (s,) is the first
-    node in its copy of a cluster. For each of n nodes, owners (n,) is the search to which the node
-    belongs, and degrees (n,) is the number of its neighbors. neighbors (2m,) lists the neighbors of
-    all nodes, node by node.
+    For each of s searches, numbers (s,) contains the number of the search, and firsts (s,) contains
+    the first node in the search's copy of a cluster. For each of n nodes, owners (n,) contains the
+    search to which the node belongs, and degrees (n,) contains the number of its neighbors.
+    neighbors (2m,) lists the neighbors of all nodes, node by node.
     """
 
     numbers: Integers
@@ -241,8 +244,8 @@ def _longest_paths(adjacency: _Adjacency, firsts: Integers) -> Integers:
 
     `firsts` contains the first node of each cluster, followed by the number of nodes. For k = 1, 2,
     ..., a search finds the nodes that are at most k links away from each of 64 start nodes. Each
-    node stores one bit for each start node of a search. Searches are run together in groups with
-    about _BLOCK neighbors in total.
+    node stores one bit for each start node of a search. Searches are run in groups, each with a
+    total of about _BLOCK neighbors.
     """
     sizes, n_neighbors = np.diff(firsts), np.diff(adjacency.starts[firsts])
     n_searches = -(-sizes // 64)
@@ -266,9 +269,9 @@ def _search_blocks(
 ) -> Integers:
     """Return, for each search, the largest distance (s,) from its 64 start nodes, in links.
 
-    `firsts` (s,) are the first nodes of the clusters that are searched, and `sizes` (s,) are the
-    numbers of nodes in these clusters. `blocks` (s,) are the numbers of the blocks of start nodes,
-    where block b begins at node 64 b of the cluster.
+    `firsts` (s,) contains the first nodes of the clusters that are searched, and `sizes` (s,)
+    contains the numbers of nodes in these clusters. `blocks` (s,) contains the numbers of the
+    blocks of start nodes, where block b begins at node 64 b of the cluster.
     """
     nodes = _join_ranges(firsts, sizes)
     owners = np.repeat(np.arange(sizes.size), sizes)

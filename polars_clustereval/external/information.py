@@ -62,8 +62,8 @@ def _v_measure_score(row: Row, beta: float) -> pl.Expr:
     """Return the V-measure (1 + beta) h c / (beta h + c), or 0 if h = c = 0.
 
     h is the homogeneity mi / (mi + hl), and c is the completeness mi / (mi + hc). `row` is a
-    function that returns a column by name. It provides the columns mi (the mutual information), hl
-    = H(label | cluster) and hc = H(cluster | label).
+    function that returns a column by name. `row` provides the columns mi (the mutual information),
+    hl = H(label | cluster) and hc = H(cluster | label).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     score = ratio((1 + beta) * mi, mi + hl + beta * (mi + hc))
@@ -75,8 +75,8 @@ def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
 
     The label entropy is mi + hl, and the cluster entropy is mi + hc. `average_method` specifies the
     mean. If `average_method` is 'joint', the divisor is the joint entropy instead. `row` is a
-    function that returns a column by name. It provides the columns mi (the mutual information), hl
-    = H(label | cluster) and hc = H(cluster | label).
+    function that returns a column by name. `row` provides the columns mi (the mutual information),
+    hl = H(label | cluster) and hc = H(cluster | label).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     scores = {
@@ -93,7 +93,7 @@ def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
 def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
     """Return the scores adjusted_mutual_info_score and expected_mutual_info as columns.
 
-    `row` is a function that returns a column of adjusted_information_statistics by name. It
+    `row` is a function that returns a column of adjusted_information_statistics by name. `row`
     provides the columns mi, hl, hc, emi, ehl and ehc. `average_method` specifies how
     adjusted_mutual_info_score averages the two entropies.
     """
@@ -106,7 +106,7 @@ def information_scores(
 ) -> Terms:
     """Return one column for each score in this module, computed from the statistics of a partition.
 
-    `row` is a function that returns a column by name. It provides the columns mi (the mutual
+    `row` is a function that returns a column by name. `row` provides the columns mi (the mutual
     information), hl = H(label | cluster) and hc = H(cluster | label). If `adjusted` is True, `row`
     also provides emi, ehl and ehc, which are the expectations of mi, hl and hc. In that case, the
     result also includes the adjusted and expected mutual information. `average_method` applies to
@@ -134,7 +134,7 @@ def information_scores(
 def _information_expression(
     label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms] = information_scores
 ) -> pl.Expr:
-    """Return the score called `name` as an expression of the label and cluster columns.
+    """Return the score `name` as an expression on the label and cluster columns.
 
     `scores` is a function that returns several scores, and `name` is the name of one of them. The
     argument of `scores` is a function that returns a field of information_statistics by name.
@@ -169,8 +169,8 @@ def normalized_mutual_info_score(
     Parameters
     ----------
     average_method : str
-        How to average the two entropies. The options are 'arithmetic', 'geometric', 'min' and
-        'max', as well as 'joint', which uses the joint entropy.
+        How to average the label entropy and the cluster entropy. The options are 'arithmetic',
+        'geometric', 'min' and 'max', as well as 'joint', which uses the joint entropy.
 
     Raises
     ------
@@ -221,8 +221,8 @@ def adjusted_mutual_info_score(
     Parameters
     ----------
     average_method : str
-        How to average the two entropies. The options are 'arithmetic', 'geometric', 'min' and
-        'max'.
+        How to average the label entropy and the cluster entropy. The options are 'arithmetic',
+        'geometric', 'min' and 'max'.
 
     Raises
     ------

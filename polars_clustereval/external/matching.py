@@ -5,9 +5,9 @@ best matching is the one whose cells have the largest total weight. There are se
 weights, and each kind has its own best matching. Polars computes the contingency table, and numpy
 finds the matchings.
 
-If each noise row counts as a cluster of its own, such a singleton cluster has only one label, and
-each label is matched with at most one singleton. All singletons with the same label are therefore
-treated as a single column of the table. No other label has a cell in this column.
+If each noise row counts as a cluster of its own, each of these singleton clusters has only one
+label, and each label is matched with at most one of them. All singletons with the same label are
+therefore treated as a single column of the table. No other label has a cell in this column.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def _weight_terms(row: Row) -> Terms:
-    """Return one column for each kind of weight of a contingency cell.
+    """Return one column for each kind of weight that a contingency cell can have.
 
     Each column is named after the sum of its weights over the matched cells, for example
     matched_rows. `row` is a function that returns a column of the contingency cells by name: n (the
@@ -60,7 +60,7 @@ def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
     """Return the total weight of each partition's best matching, for each kind of weight.
 
     The columns are the partition columns and one column for each kind of weight. Partitions without
-    cells are left out. If there are no partition columns, there is always one row.
+    cells are left out. Without partition columns, the result always has one row.
     """
     keys = list(table.keys)
     rows = table.label_sizes.select(*keys, "label").with_row_index("row")
@@ -93,7 +93,7 @@ def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
-    """Return the total weight of the best matching of each partition_no, for each kind of weight.
+    """Return, for each partition_no and each kind of weight, the total weight of the best matching.
 
     In `cells`, the columns partition_no, row and column contain numbers that start at 0. The other
     columns contain the weights that _weight_terms returns.
@@ -108,7 +108,7 @@ def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
-    """Return, for each partition, the column expected_rows, which the pair sets index needs.
+    """Return one row per partition with expected_rows, a column that the pair sets index needs.
 
     Labels and clusters are each ranked by size. For each rank, the size of the label at that rank
     is compared with the size of the cluster at that rank. expected_rows is the sum of the smaller
@@ -137,9 +137,9 @@ def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
 def _rank_by_size(sizes: pl.LazyFrame, keys: list[str], size: str) -> pl.LazyFrame:
     """Return the rank of each size within its partition, starting with the largest size.
 
-    The columns are `keys`, `size` and rank, where the largest size has rank 1. `keys` lists the
-    partition columns, and `size` is the name of the column that contains the sizes. Equal sizes get
-    different ranks.
+    The columns are `keys`, `size` and rank. The largest size has rank 1. `keys` lists the partition
+    columns, and `size` is the name of the column that contains the sizes. Equal sizes get different
+    ranks.
     """
     rank = pl.col(size).rank("ordinal", descending=True)
     ranks = rank.over(keys) if keys else rank
@@ -214,13 +214,13 @@ def matching_report(
         - clustering_accuracy (range [0, 1], best 1), the share of rows in matched cells. This index
           is also known as mention-based CEAF.
         - normalized_clustering_accuracy (range [-0.5, 1], best 1), which is (s - 1) / (k - 1).
-          Here, s is the sum of each label's share of rows in matched cells, and k is the number of
-          labels or the number of clusters, whichever is larger.
+          Here, s is the sum, over all labels, of the share of the label's rows that are in matched
+          cells, and k is the number of labels or the number of clusters, whichever is larger.
         - pair_sets_index (range [0, 1], best 1), which is (s - E) / (k - E), or 0 if that is
           negative. Here, s is a sum over the matched pairs of a label and a cluster. Each pair
-          contributes its number of common rows divided by the larger of the two sizes. E is the
-          expectation of s for random sets of these sizes, and k is the number of labels or the
-          number of clusters, whichever is larger.
+          contributes the number of rows that its label and its cluster have in common, divided by
+          the larger of their sizes. E is the expectation of s for random sets of these sizes, and k
+          is the number of labels or the number of clusters, whichever is larger.
         - ceaf_precision (range [0, 1], best 1), the sum of the F1 scores of the matched pairs,
           divided by n_clusters.
         - ceaf_recall (range [0, 1], best 1), the sum of the F1 scores of the matched pairs, divided
@@ -228,21 +228,21 @@ def matching_report(
         - ceaf_f_score (range [0, 1], best 1), the weighted harmonic mean of ceaf_precision and
           ceaf_recall.
 
-        With one label and one cluster, all indices are 1. If there are no rows, n is 0 and every
-        index is NULL. With partition_by, the result is empty instead.
+        If there is only one label and one cluster, all indices are 1. If there are no rows, n is 0
+        and every index is NULL. With partition_by, the result is empty if there are no rows.
 
     Raises
     ------
     ClusterEvalError
         For the same reasons as external_report. This error is also raised when the result is
-        collected if a set of connected labels and clusters has more than 4,000,000 pairs of a label
-        and a cluster.
+        collected if, in a set of connected labels and clusters, the number of labels times the
+        number of clusters exceeds 4,000,000.
 
     Notes
     -----
     Most labels and clusters are matched immediately, because the weight of their common cell is at
-    least the sum of two other weights: the largest weight of another cell of the label, and the
-    largest weight of another cell of the cluster. The remaining cells are divided into parts that
+    least the sum of two other weights: the largest weight among the label's other cells, and the
+    largest weight among the cluster's other cells. The remaining cells are divided into parts that
     share no labels or clusters, and each part is solved with the Hungarian method. In the worst
     case, the running time of the Hungarian method is cubic in the number of labels in a part.
 

@@ -1,8 +1,8 @@
 """overlapping: scores for overlapping clusterings, in which an id may be in several clusters.
 
 Scores that compare pairs of ids are computed from sums over pairs of profiles and pairs of cells
-(see the module covers). Scores that compare a label with a cluster are computed from sums over the
-rows of cover_pairs.
+(see the `covers` module). Scores that compare a label with a cluster are computed from sums over
+the rows of cover_pairs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFra
 
     The result has one row for each combination of a partition and a positive number of shared
     members. The members are either labels or clusters. The columns are the partition columns,
-    shared and pairs. shared is the number of shared members, and pairs is the number of ordered
+    `shared` and `pairs`. shared is the number of shared members, and pairs is the number of ordered
     pairs of different ids that share this number of members. `profile_pairs` is Covers.label_pairs
     or Covers.cluster_pairs, and `keys` lists the partition columns.
     """
@@ -55,7 +55,7 @@ def _omega_indices(covers: Covers) -> pl.LazyFrame:
 
     Labels and clusters agree on a pair of ids if the two ids share as many labels as clusters. The
     omega index is 1 - disagreement / expected disagreement. The disagreement and its expectation
-    are computed as sums, without cancellation of digits.
+    are computed as sums, so that no digits are lost to cancellation.
     """
     keys = covers.by
     by_labels = _pairs_by_shared(covers.label_pairs, keys)
@@ -92,9 +92,9 @@ def _expected_disagreements(
 
     The columns are the partition columns and a column called expected. The expected disagreement is
     a sum over all nonnegative integers j. Each term is the share of pairs with j shared labels,
-    times the share of pairs whose number of shared clusters is not j. `totals` contains three pair
-    counts for each partition: all, with_labels and with_clusters. `by_labels` and `by_clusters` are
-    the results of _pairs_by_shared for labels and for clusters.
+    multiplied by the share of pairs whose number of shared clusters is not j. `totals` contains
+    three pair counts for each partition: `all`, `with_labels` and `with_clusters`. `by_labels` and
+    `by_clusters` are the results of _pairs_by_shared for labels and for clusters.
     """
     n = pl.col("all")
     without_labels = ratio(n - pl.col("with_labels"), n)
@@ -181,15 +181,15 @@ def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Exp
 
 
 def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return the sums of entropies over the labels or over the clusters of each partition.
+    """Return the sums of the entropies of all labels, or of all clusters, in each partition.
 
     If `member` is 'label', the columns are the partition columns, label_entropy, label_left,
     label_shares and n_labels. label_entropy is the sum of the entropies of the labels. label_left
     is the sum of the entropies that remain once each label's best cluster is known. label_shares is
     the sum of the ratios of the remaining entropy to the total entropy. If `member` is 'cluster',
-    labels and clusters are swapped. A set that contains all ids has entropy 0. Its ratio is defined
-    as 0 if the other side also has this set, and as 1 otherwise. `pairs` contains the rows of
-    cover_pairs.
+    the roles of labels and clusters are swapped. A set that contains all ids has entropy 0. For
+    such a set, the ratio is defined as 0 if the other side also has a set that contains all ids,
+    and as 1 otherwise. `pairs` contains the rows of cover_pairs.
     """
     size, given = pl.col("label_size"), pl.col("cluster_size")
     if member == "cluster":
@@ -300,15 +300,16 @@ def overlapping_report(
     Parameters
     ----------
     frame_labels : DataFrame or LazyFrame
-        One row per pair of an id and a label. A LazyFrame is read when you collect the result.
+        One row for each label of each id. A LazyFrame is read when you collect the result.
     frame_clusters : DataFrame or LazyFrame
-        One row per pair of an id and a cluster. Repeated rows count once.
+        One row for each cluster of each id. Repeated rows count once.
     id : str or Expr
-        Identifier of the clustered object. This column must exist in both frames, with the same
+        Identifier of the clustered object. This column must exist in both frames and have the same
         type.
     label, cluster : str or Expr
-        A true class of the id in the first frame, and a cluster of the id in the second frame. Any
-        type that can be grouped is allowed. Rows with a NULL id, label or cluster are left out.
+        A true class of the id (in the first frame), and a cluster that contains the id (in the
+        second frame). Any type that can be grouped is allowed. Rows with a NULL id, label or
+        cluster are left out.
     partition_by : str, Expr or sequence of these, optional
         Columns in both frames that define the groups to evaluate separately. NULL is also a group.
     beta : float
@@ -323,8 +324,9 @@ def overlapping_report(
         Same kind as `frame_labels`, one row per partition of either frame, sorted by partition. The
         first columns are the partition columns, n, n_only_labels, n_only_clusters, n_dropped,
         n_labels and n_clusters. n is the number of ids that are in both frames, and only these ids
-        are scored. n_only_labels and n_only_clusters are the numbers of ids that are in only one of
-        the frames. n_dropped is the number of rows that contain a NULL. The other columns are:
+        are scored. n_only_labels is the number of ids that are only in the first frame, and
+        n_only_clusters is the number of ids that are only in the second frame. n_dropped is the
+        number of rows that contain a NULL. The other columns are:
 
         - omega_index (range up to 1, best 1), the chance-adjusted share of pairs of ids that share
           as many labels as clusters. If nothing overlaps, omega_index is the adjusted Rand index.
@@ -347,7 +349,7 @@ def overlapping_report(
         If labels and clusters are the same sets of ids, every score is 1. omega_index is also 1 if
         there is a number j such that every pair of ids shares exactly j labels and j clusters. If n
         is 0, every score is NULL. If there are no rows, n is 0. With partition_by, the result is
-        empty instead.
+        empty if there are no rows.
 
     Raises
     ------

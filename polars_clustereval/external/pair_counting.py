@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 
 def cell_link_terms(row: Row) -> Terms:
-    """Return the column links for the contingency cells, as Int128.
+    """Return, for each contingency cell, how many triples of rows begin in the cell, as Int128.
 
-    The formula is links = n (label_size - 1) (cluster_size - 1) copies. `row` is a function that
+    The `links` column is n (label_size - 1) (cluster_size - 1) copies. `row` is a function that
     returns a column of the contingency cells by name: n (the number of rows), copies (the number of
     equal cells), label_size or cluster_size. The sum of links over all cells is the number of
     triples that consist of a row, another row with the same label, and another row in the same
-    cluster. The multinomial adjusted Rand index needs this number.
+    cluster. This sum is needed for the multinomial adjusted Rand index.
     """
     # The factors are widened first, because the product of two sizes may exceed Int64.
     with_label = widen(row("n")) * (row("label_size") - 1)
@@ -57,7 +57,7 @@ def cell_link_terms(row: Row) -> Terms:
 
 
 def pair_share_terms(row: Row) -> Terms:
-    """Return the pair counts and links as shares, in Float64.
+    """Return the pair counts and links as shares of type Float64.
 
     tp_share, fp_share, fn_share and tn_share are the pair counts divided by the number of all
     pairs. links_share is links (see cell_link_terms) divided by the square of the number of all
@@ -79,7 +79,7 @@ def pair_share_terms(row: Row) -> Terms:
 def pair_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the pair counts of labels and clusters, as one struct per group of rows.
 
-    Each struct is the only element of a list. The fields of the struct are total (the number of
+    Each struct is wrapped in a one-element list. The fields of the struct are total (the number of
     rows), tp, fp, fn, tn, links (see cell_link_terms), and the shares that pair_share_terms
     returns.
     """
@@ -190,7 +190,7 @@ def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
 
 
 def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
-    """Return whether the multinomial adjusted Rand index is 0 / 0, computed with exact integers.
+    """Return whether the multinomial adjusted Rand index is 0 / 0, using exact integers.
 
     The index is 0 / 0 for two equal trivial partitions and for some other partitions of four rows.
     `row` is a function that returns a field of pair_statistics by name: total (the number of rows),
@@ -489,7 +489,7 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
 def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     """Number of ordered pairs of rows on which label and cluster disagree.
 
-    The value 2 (fp + fn) is a metric on partitions.
+    The number is 2 (fp + fn), and it is a metric on the set of partitions.
 
     Facts
     -----

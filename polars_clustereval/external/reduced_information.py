@@ -93,7 +93,7 @@ def _log_excess(z: pl.Expr, k: pl.Expr) -> pl.Expr:
 
     The sum equals ln(gamma(z + k) / (gamma(z) z^k)), where gamma is the gamma function. z and k are
     Float64 numbers with z >= 1 and k > 0, and k is an integer. If k is small, the result is
-    computed from a product. If z is small, it is shifted by 7.
+    computed from a product. If z < 7, the result is computed for z + 7 and then corrected.
     """
     product = _product(pl.when(k > i).then(1 + i / z).otherwise(1.0) for i in range(1, 6))
     shift = _product((z + i) / (z + k + i) for i in range(7))
@@ -117,7 +117,8 @@ def _log_choose(x: pl.Expr, y: pl.Expr) -> pl.Expr:
     """Return the logarithm of the binomial coefficient C(x + y, x) for Float64 x and y.
 
     x is a positive integer, and y is nonnegative but need not be an integer. If x is small, the
-    result is computed from a product. If y is small, it is shifted by 7.
+    result is computed from a product. If y < 7, the result is computed for y + 7 and then
+    corrected.
     """
     product = _product(pl.when(x >= i).then(1 + y / i).otherwise(1.0) for i in range(1, 7))
     shift = _product((y + i) / (x + y + i) for i in range(1, 8))
@@ -127,7 +128,7 @@ def _log_choose(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 
 
 def _table_concentration(total: pl.Expr, n_rows: pl.Expr, column_pairs: pl.Expr) -> pl.Expr:
-    """Return the concentration minus 1 of a Dirichlet distribution of row sums.
+    """Return the concentration parameter, minus 1, of a Dirichlet distribution of row sums.
 
     The `n_rows` row sums belong to a contingency table that counts `total` data rows. The
     concentration is chosen to match the variance of the row sums over all tables with the given
@@ -141,13 +142,14 @@ def _table_concentration(total: pl.Expr, n_rows: pl.Expr, column_pairs: pl.Expr)
 def _log_tables(
     total: pl.Expr, n_rows: pl.Expr, concentration: pl.Expr, group_logs: pl.Expr
 ) -> pl.Expr:
-    """Return the logarithm of the estimated number of contingency tables with the given sums.
+    """Return the log of the estimated number of contingency tables with given row and column sums.
 
     The table has `n_rows` rows and counts `total` data rows. Within each column, the sum can be
-    divided among the rows in any way. Only some of the resulting tables have the given row sums.
-    Their share is estimated with a Dirichlet-multinomial distribution. `concentration` is the
-    result of _table_concentration. `group_logs` is the sum of _log_choose(column sum, n_rows - 1)
-    over the columns plus the sum of _log_choose(row sum, concentration) over the rows.
+    divided among the rows in any way. Only some of the resulting tables have the given row sums,
+    and the share of these tables is estimated with a Dirichlet-multinomial distribution.
+    `concentration` is the result of _table_concentration. `group_logs` is the sum of
+    _log_choose(column sum, n_rows - 1) over the columns plus the sum of _log_choose(row sum,
+    concentration) over the rows.
     """
     others = to_double(n_rows) * concentration + to_double(n_rows - 1)
     return group_logs - _log_choose(to_double(total), others)
@@ -172,7 +174,7 @@ def _table_excess(
 
 
 def table_options(row: Row) -> Terms:
-    """Return the parameters used to estimate a partition's numbers of contingency tables.
+    """Return the parameters for estimating a partition's numbers of contingency tables.
 
     The columns are label_y, cluster_y, of_rows, of_labels and n_table_rows. The side with more
     groups forms the rows of the contingency table, and n_table_rows is the number of these groups.
@@ -180,8 +182,9 @@ def table_options(row: Row) -> Terms:
     of _table_concentration for this table, and of_labels is the result for the contingency table of
     the labels with themselves. label_y and cluster_y are the second arguments of _log_choose for
     label sizes and cluster sizes. `row` is a function that returns a partition statistic by name:
-    total, n_labels, n_clusters, label_pairs or cluster_pairs. The last two are the numbers of
-    ordered pairs of rows with the same label and in the same cluster.
+    total, n_labels, n_clusters, label_pairs or cluster_pairs. label_pairs is the number of ordered
+    pairs of rows with the same label, and cluster_pairs is the number of ordered pairs of rows in
+    the same cluster.
     """
     total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
     label_pairs, cluster_pairs = row("label_pairs"), row("cluster_pairs")
@@ -205,7 +208,7 @@ def label_table_terms(row: Row) -> Terms:
     log_factorial of this size. fixed_label_logs is the label's term in group_logs (see
     _log_tables), and fixed_label_excess is its term in group_excess (see _table_excess).
     fixed_own_logs and fixed_own_excess are the corresponding terms for the table of the labels with
-    themselves. `row` is a function that returns a column of a frame of labels by name: label_size,
+    themselves. `row` is a function that returns a column of the label table by name: label_size,
     copies (the number of labels of this size), n_labels, or a column of table_options.
     """
     size, copies = to_double(row("label_size")), to_double(row("copies"))
@@ -227,8 +230,8 @@ def cluster_table_terms(row: Row) -> Terms:
 
     fixed_cluster_remainders is factorial_remainder of the cluster's size. fixed_cluster_logs is the
     cluster's term in group_logs (see _log_tables), and fixed_cluster_excess is its term in
-    group_excess (see _table_excess). `row` is a function that returns a column of a frame of
-    clusters by name: cluster_size, copies (the number of clusters of this size), or a column of
+    group_excess (see _table_excess). `row` is a function that returns a column of the cluster table
+    by name: cluster_size, copies (the number of clusters of this size), or a column of
     table_options.
     """
     size, copies = to_double(row("cluster_size")), to_double(row("copies"))
@@ -288,7 +291,7 @@ def table_terms(row: Row) -> Terms:
 def reduced_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that reduced_scores needs, as one struct per group of rows.
 
-    Each struct is the only element of a list. The fields of the struct are total, n_labels,
+    Each struct is wrapped in a one-element list. The fields of the struct are total, n_labels,
     n_clusters, mi (the mutual information), hl and hc (the conditional entropies), and the columns
     that table_terms returns.
     """
@@ -420,7 +423,7 @@ def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.E
     """Reduced mutual information as a share of the information in the labels.
 
     The score is reduced_mutual_info_score divided by its value for the labels compared with
-    themselves. Clusters with high entropy therefore have no advantage.
+    themselves. A clustering with high entropy therefore has no advantage.
 
     Facts
     -----

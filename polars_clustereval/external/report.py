@@ -143,7 +143,7 @@ def _all_cell_terms() -> Terms:
     """Return the columns that the report sums over the contingency cells of a partition.
 
     The columns are cell_pairs (the number of ordered pairs of rows), links, exact_matches, the
-    terms of the information scores, and the B-cubed terms. The expressions read the columns of
+    terms of the information scores, and the B-cubed terms. The expressions refer to the columns of
     _cells_with_differences.
     """
     return {
@@ -158,8 +158,8 @@ def _all_label_terms() -> Terms:
     """Return the columns that the report sums over the labels of a partition.
 
     The columns are label_pairs (the number of ordered pairs of rows), n_labels,
-    in_majority_clusters (a number of rows) and fixed_matched_rows. The expressions read the columns
-    of _labels_with_best_match.
+    in_majority_clusters (a number of rows) and fixed_matched_rows. The expressions refer to the
+    columns of _labels_with_best_match.
     """
     return {**label_pair_terms(pl.col), **label_matching_terms(pl.col)}
 
@@ -168,7 +168,7 @@ def _all_cluster_terms() -> Terms:
     """Return the columns that the report sums over the clusters of a partition.
 
     The columns are cluster_pairs (the number of ordered pairs of rows), n_clusters and
-    in_majority_labels (a number of rows). The expressions read the columns of
+    in_majority_labels (a number of rows). The expressions refer to the columns of
     ContingencyTable.cluster_sizes.
     """
     return {**cluster_pair_terms(pl.col), **cluster_matching_terms(pl.col)}
@@ -177,8 +177,8 @@ def _all_cluster_terms() -> Terms:
 def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Terms:
     """Return an expression for each score of external_report.
 
-    The expressions read the columns of external_statistics. `average_method`, `beta` and `adjusted`
-    are options of external_report. Raise an error if one of these options is invalid.
+    The expressions refer to the columns of external_statistics. `average_method`, `beta` and
+    `adjusted` are options of external_report. Raise an error if one of these options is invalid.
     """
     check_report_options(average_method, beta, adjusted=adjusted)
     return {
@@ -265,12 +265,12 @@ def external_report(
     partition_by : str, Expr or sequence of these, optional
         Columns that define the groups to evaluate separately. NULL is also a group.
     noise : object, optional
-        The value in cluster that marks noise.
+        The value that marks noise in the cluster column.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        How the entropies are averaged in the normalized and adjusted mutual information. 'joint' is
-        only for the normalized mutual information, and requires adjusted=False.
+        How the entropies are averaged in the normalized and adjusted mutual information. 'joint'
+        applies only to the normalized mutual information, and requires adjusted=False.
     beta : float
         Weight of recall in pair_f_score and bcubed_f_score, and of completeness in v_measure_score.
         The weight must be at least 0.
@@ -289,7 +289,7 @@ def external_report(
         is the number of rows that are counted, n_dropped is the number of rows with a NULL label or
         cluster, and n_noise is the number of noise rows. Each metric's column has the same name as
         its expression. The value is NULL if the metric is undefined. If there are no rows, n is 0
-        and every metric is NULL. With partition_by, the result is empty instead.
+        and every metric is NULL. With partition_by, the result is empty if there are no rows.
 
     Raises
     ------
@@ -462,7 +462,7 @@ SIDE_COLUMNS = ("size", "n_cells", "majority", "majority_n", "share", "entropy",
 def describe_side(
     table: ContingencyTable, sizes: pl.LazyFrame, side: str, other: str
 ) -> pl.LazyFrame:
-    """Return one row for each label of each partition, or one row for each cluster.
+    """Return one row for each label, or for each cluster, in each partition.
 
     `side` is the column that the rows describe ('label' or 'cluster'), and `other` is the remaining
     column. `sizes` is table.label_sizes or table.cluster_sizes, depending on `side`. The columns
@@ -524,9 +524,9 @@ def bcubed_samples(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per scored row, sorted by partition and id. The columns are
         the partition columns, id, label, cluster, bcubed_precision and bcubed_recall.
-        bcubed_precision is the share of the rows in the row's cluster that have the row's label.
-        bcubed_recall is the share of the rows with the row's label that are in the row's cluster.
-        The means of these two columns are the scores bcubed_precision and bcubed_recall of
+        bcubed_precision is the share of the rows in the same cluster that have the same label.
+        bcubed_recall is the share of the rows with the same label that are in the same cluster. The
+        means of these two columns are the scores bcubed_precision and bcubed_recall of
         external_report. For a noise row that counts as a singleton, cluster is NULL.
 
     Raises
@@ -577,7 +577,7 @@ def size_records(
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
     """Return the counted rows of `frame` with the sizes of their groups, and the partition keys.
 
-    The result is a pair (rows, keys). The columns of rows are the partition columns, id, label,
+    The result is a pair (rows, keys). The columns of `rows` are the partition columns, id, label,
     cluster, label_size, cluster_size and n. label_size is the number of rows with the same label,
     cluster_size is the number of rows in the same cluster, and n is the number of rows with the
     same label in the same cluster. For a noise row that counts as a singleton, cluster is NULL.
@@ -636,9 +636,9 @@ def _read_records(
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
     """Check the arguments of size_records, and return the rows and the partition keys.
 
-    The result is a pair (rows, keys). The columns of rows are the partition columns, label, cluster
-    and id. id is the user's column `record`, or the row number from 0 if `record` is None. keys
-    maps the internal names of the partition columns to the user's names.
+    The result is a pair (rows, keys). The columns of `rows` are the partition columns, label,
+    cluster and id. id is the user's column `record`, or the row number from 0 if `record` is None.
+    keys maps the internal names of the partition columns to the user's names.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)

@@ -3,7 +3,7 @@
 The majority label of a cluster is the most frequent label in the cluster. The majority cluster of a
 label is the most frequent cluster among the label's rows. The best match of a label is the cluster
 with which the label has the highest F1 score. A label and a cluster match exactly if they consist
-of the same rows. The module contingency explains the columns n, copies, label_size and
+of the same rows. The `contingency` module explains the columns n, copies, label_size and
 cluster_size.
 """
 
@@ -64,8 +64,8 @@ def label_matching_terms(row: Row) -> Terms:
 
     n_labels is always 1. in_majority_clusters equals label_majority_n, the number of the label's
     rows in its majority cluster. fixed_matched_rows is best_match_rows, the maximum of
-    label_match_rows, in fixed point. `row` is a function that returns a column by name from a frame
-    with one row per label. In this frame, copies is always 1.
+    label_match_rows, in fixed point. `row` is a function that returns a column of the label table
+    by name. This table has one row per label, so copies is always 1.
     """
     return {
         "n_labels": row("copies"),
@@ -78,8 +78,8 @@ def cluster_matching_terms(row: Row) -> Terms:
     """Return the matching terms of a cluster, which callers sum over all clusters.
 
     n_clusters equals copies. in_majority_labels equals cluster_majority_n x copies, the number of
-    rows with the majority label of the cluster. `row` is a function that returns a column of a
-    frame of clusters by name. In this frame, copies is usually 1. If a single row represents all
+    rows with the majority label of the cluster. `row` is a function that returns a column of the
+    cluster table by name. In the cluster table, copies is usually 1. If a single row represents all
     singleton noise rows, copies is the number of these rows.
     """
     return {
@@ -113,7 +113,7 @@ MATCHING_COUNTS = (
 def matching_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that matching_scores needs, as one struct per group of rows.
 
-    Each struct is the only element of a list. The fields of the struct are total, n_labels,
+    Each struct is wrapped in a one-element list. The fields of the struct are total, n_labels,
     n_clusters, matched_rows, in_majority_labels, in_majority_clusters, exact_matches,
     precision_rows, recall_rows and similar_rows.
     """
@@ -345,7 +345,7 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the rows with the same label that are in the same cluster, averaged over all rows.
+    """For each row, the share of its label's rows in the same cluster, averaged over all rows.
 
     The row itself counts as one of the rows with its label.
 

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PointOptions:
-    """Options of the internal indices, already checked as far as possible without any rows."""
+    """Options of the internal indices, checked as far as possible without reading any rows."""
 
     distance: Distance
     center: Center
@@ -163,14 +163,14 @@ class Points:
 
     @property
     def distance(self) -> Distance:
-        """The distance used to compare points, including the order p for minkowski."""
+        """The distance used to compare points, including the order p for `minkowski`."""
         return self.form.distance
 
     @property
     def squares_add_up(self) -> bool:
         """Whether the sums of squares within and between clusters add up to the total.
 
-        The sums add up if the centers are means and the distance is euclidean or sqeuclidean.
+        The sums add up if the centers are means and the distance is `euclidean` or `sqeuclidean`.
         """
         return self.distance.name in ("euclidean", "sqeuclidean") and self.center == "mean"
 
@@ -182,8 +182,8 @@ class Points:
     def vector_columns(self, prefix: str) -> list[str]:
         """Return the names of the columns that contain the vector named `prefix`.
 
-        For example, x is the point itself, and c is the center of its cluster. The class VectorForm
-        lists all vectors.
+        For example, x is the point itself, and c is the center of its cluster. The docstring of
+        VectorForm lists all vectors.
         """
         return self.form.columns(prefix)
 
@@ -400,7 +400,7 @@ class Points:
             return frame
 
         def raise_fault(n_invalid: pl.DataFrame) -> None:
-            """Raise the error that fault_error returns unless the number in `n_invalid` is 0."""
+            """Raise the error that fault_error returns, unless the number in `n_invalid` is 0."""
             if n_invalid.item():
                 raise self.fault_error()
 
@@ -437,10 +437,10 @@ class Points:
     ) -> Frame:
         """Return the result `lazy` as the same kind of frame as `frame`, which the user passed.
 
-        The result has the user's partition columns, but no column singleton_no. The rows are sorted
-        by the partition columns and then by the columns `order`. Collecting the result raises an
-        error if any point has no finite distance. `metrics` lists the columns to return after the
-        partition columns. If `metrics` is None, all columns are returned.
+        The result contains the user's partition columns, but not the column singleton_no. The rows
+        are sorted by the partition columns and then by the columns `order`. Collecting the result
+        raises an error if any point has no finite distance. `metrics` lists the columns to return
+        after the partition columns. If `metrics` is None, all columns are returned.
         """
         names = [*self.keys, *order]
         rows = self.with_fault_check(lazy)
@@ -583,10 +583,10 @@ def _choose_form(
 
 
 def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs | None) -> pl.LazyFrame:
-    """Return the rows with the flags complete, kept and noisy (see the class Points).
+    """Return the rows with the added flags `complete`, `kept` and `noisy` (see the class Points).
 
-    `rows` has the columns cluster, has_vector and noisy, where noisy is also set for rows without a
-    vector. With noise_as 'singletons', the cluster of noise rows is set to NULL, and the columns
+    `rows` has the columns `cluster`, `has_vector` and `noisy`. `noisy` is also set for rows without
+    a vector. With noise_as 'singletons', the cluster of noise rows is set to NULL, and the columns
     row and singleton_no are added. row is the row number, counted from 0. singleton_no is row + 1
     for noise rows and 0 for all other rows.
     """

@@ -4,16 +4,16 @@ For long vectors, numpy factors the matrix of all points in a partition (see ker
 For short vectors, scatter matrices are computed as sums of products, with one column for each pair
 of coordinates. Polars sums these columns, and numpy computes the determinants of the resulting
 matrices by elimination. The squares of nearly collinear columns lose twice as many digits as the
-columns themselves. If an elimination finds nearly collinear columns, the points are read once more,
-to compute the linear combinations of coordinates that the elimination found. These combinations are
+columns themselves. If an elimination detects nearly collinear columns, the points are read again to
+compute the linear combinations of coordinates that the elimination yields. These combinations are
 nearly orthogonal, and the determinant stays the same if their products are summed instead.
 
 W is the scatter matrix within the clusters of a partition, B is the scatter matrix between them,
 and W_C is the scatter matrix of cluster C. `by` lists the partition columns. x_i is coordinate i of
 a row, m_i is its mean over a cluster, r_i is a correction of this mean, and u_i is the unit of the
 coordinate. s_i_j is a sum of products of coordinates i and j in these units. w_i_j and b_i_j are
-entries of W and B. Combination i is coordinate i plus a sum of the preceding coordinates with
-weights a_i_0, a_i_1, ... The length l_i of coordinate i is the square root of its scatter.
+entries of W and B. Combination i is coordinate i plus a weighted sum of the preceding coordinates,
+with weights a_i_0, a_i_1, ... The length l_i of coordinate i is the square root of its scatter.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _summed_totals(points: Points) -> pl.LazyFrame:
 
 
 def _coordinate_columns(name: str, n_dims: int) -> list[str]:
-    """Return the names of one column per coordinate: name_0, name_1, ..."""
+    """Return one column name per coordinate: name_0, name_1, ..."""
     return [f"{name}_{i}" for i in range(n_dims)]
 
 
@@ -141,7 +141,7 @@ def _coordinate_pairs(n_dims: int) -> list[tuple[int, int]]:
 
 
 def _pair_columns(name: str, n_dims: int) -> list[str]:
-    """Return the names of one column per pair of coordinates: name_0_0, name_0_1, ..."""
+    """Return one column name per pair of coordinates: name_0_0, name_0_1, ..."""
     return [f"{name}_{i}_{j}" for i, j in _coordinate_pairs(n_dims)]
 
 
@@ -202,7 +202,7 @@ def _power_of_two_unit(span: str, by: list[str]) -> pl.Expr:
 
     The unit is the largest power of 2 that does not exceed the coordinate's largest deviation from
     the mean, which is in the column `span`. Division by a power of 2 causes no rounding error. If
-    own_matrices is false, all clusters of a partition (columns `by`) share its largest unit.
+    own_matrices is false, all clusters of a partition (columns `by`) use the largest of the units.
     """
     shared = pl.when("own_matrices").then(span).otherwise(pl.col(span).max().over(by))
     return pl.lit(2.0).pow(shared.log(2).floor()).clip(lower_bound=2.0**-500)
@@ -446,7 +446,7 @@ def _combinations(x: list[pl.Expr]) -> list[pl.Expr]:
 def _add_combinations(scatters: pl.LazyFrame, n_dims: int) -> pl.LazyFrame:
     """Return the scatter matrices w_i_j with the added columns is_delicate, l_i and a_i_j.
 
-    For a delicate matrix (see _choose_combinations), the combinations are those of its elimination.
+    For a delicate matrix (see _choose_combinations), the combinations come from its elimination.
     For other matrices, the combinations are the coordinates themselves, and every a_i_j is 0. The
     determinant of the transformation is 1, even if the coefficients are rounded.
     """
@@ -486,7 +486,7 @@ def _refine_scatter(
 
 
 def _stack_matrices(frame: pl.DataFrame, name: str, n_dims: int) -> Floats:
-    """Return one symmetric matrix (d, d) for each row, from its entries name_i_j with i <= j."""
+    """Return, for each row, the symmetric matrix (d, d) with the entries name_i_j (i <= j)."""
     i, j = np.triu_indices(n_dims)
     stack = np.empty((frame.height, n_dims, n_dims))
     stack[:, i, j] = stack[:, j, i] = frame.select(_pair_columns(name, n_dims)).to_numpy()
@@ -643,9 +643,9 @@ def determinant_report(
         - scott_symons_index = Σ n_C ln |W_C / n_C| (range unbounded, best low).
         - trace_wib = trace(W⁻¹ B) (range [0, inf), best high).
 
-        T is the scatter matrix of all points, and W_C is that of cluster C. W is the scatter matrix
-        within the k clusters, and B is the one between them. An index is NULL if a matrix in its
-        formula is singular. W_C is singular if cluster C has no more points than dimensions.
+        T, W and B are the total, within-cluster and between-cluster scatter matrices. W_C is the
+        scatter matrix of cluster C, and k is the number of clusters. An index is NULL if a matrix
+        in its formula is singular. W_C is singular if cluster C has no more points than dimensions.
 
     Raises
     ------
@@ -658,8 +658,8 @@ def determinant_report(
     With 32 or more dimensions, all points are in memory. If columns are nearly collinear, for
     example y = 2 x + ε times noise, the relative error of the determinants is 1e-16 / ε to 1e-15 /
     ε. Your coordinates already contain this error, because their last digits are part of the noise.
-    Below 32 dimensions, nearly collinear columns take about three times as long. A matrix counts as
-    singular if a column equals a linear combination of other columns up to a relative error of
+    Below 32 dimensions, nearly collinear columns roughly triple the running time. A matrix counts
+    as singular if a column equals a linear combination of other columns up to a relative error of
     about 1e-10 (√d 2⁻³⁴ for d dimensions). The SQL macro accepts at most 500 dimensions.
     In SQL: ``FROM clustereval.determinant_report(tbl, [x, y], cluster)``.
 

@@ -48,7 +48,7 @@ SMALL_SPREAD = 2.0**-10
 
 
 class Distance(NamedTuple):
-    """A distance between two vectors, defined by its name and, for minkowski, the order p."""
+    """A distance between two vectors, defined by a name and, for `minkowski`, the order p."""
 
     name: str
     p: float
@@ -56,7 +56,7 @@ class Distance(NamedTuple):
     def between(self, x: Sequence[pl.Expr], y: Sequence[pl.Expr]) -> pl.Expr:
         """Return the distance between two vectors x and y.
 
-        Each vector is given as one expression per coordinate. For cosine, every vector must have
+        Each vector is passed as one expression per coordinate. For cosine, every vector must have
         length 1 or 0. The distance is NULL or not finite if a coordinate is NULL or not finite.
         """
         differences = [a - b for a, b in zip(x, y, strict=True)]
@@ -81,10 +81,10 @@ class Distance(NamedTuple):
         return d if self.name == "sqeuclidean" else d * d
 
     def factors(self, weights: Sequence[float]) -> list[float]:
-        """Return one factor per coordinate, computed from one weight per coordinate.
+        """Return one factor per coordinate, computed from the coordinate's weight.
 
-        If you multiply two vectors by these factors, their unweighted distance equals scipy's
-        weighted distance of the original vectors.
+        If you multiply two vectors by these factors, the unweighted distance between the products
+        equals scipy's weighted distance between the original vectors.
         """
         powers = {"cityblock": 1.0, "minkowski": 1 / self.p}
         return [weight ** powers.get(self.name, 0.5) for weight in weights]
@@ -98,7 +98,7 @@ def _zero_if_near_parallel(d: pl.Expr) -> pl.Expr:
 def _minkowski_length(sizes: Sequence[pl.Expr], p: float) -> pl.Expr:
     """Return the Minkowski length of a vector, (sum of sizes^p)^(1/p).
 
-    `sizes` are absolute coordinates, which are first divided by the largest one to avoid overflow.
+    `sizes` are absolute values, which are first divided by the largest one to avoid overflow.
     """
     largest = pl.max_horizontal(sizes)
     unit = pl.when(largest > 0).then(largest).otherwise(1.0)
@@ -139,7 +139,7 @@ def check_distance(distance: object, p: float) -> Distance:
 def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[float] | None:
     """Return the option `weights` of an index as a list of floats, or None if there are no weights.
 
-    Raise an error if a weight is not positive, or if the distance is chebyshev. The number of
+    Raise an error if a weight is not positive, or if the distance is `chebyshev`. The number of
     weights is checked later, by weight_factors, which knows the number of dimensions.
     """
     if weights is None:
@@ -157,9 +157,9 @@ def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[f
 def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -> list[float]:
     """Return one factor for each of `dims` coordinates, to account for the weights.
 
-    If you multiply two vectors by these factors, their unweighted distance equals the weighted
-    distance of the original vectors. Without weights, all factors are 1. Raise an error unless
-    there is one weight per coordinate.
+    If you multiply two vectors by these factors, the unweighted distance between the products
+    equals the weighted distance between the original vectors. Without weights, all factors are 1.
+    Raise an error unless there is one weight per coordinate.
     """
     if weights is None:
         return [1.0] * dims
@@ -171,9 +171,9 @@ def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -
 
 
 def plain_distance_name(distance: DistanceName, p: float) -> DistanceName:
-    """Return 'cityblock' or 'euclidean' for minkowski with p = 1 or 2, and otherwise `distance`.
+    """Return 'cityblock' or 'euclidean' for minkowski with p = 1 or 2, or else `distance`.
 
-    Some indices have faster algorithms for cityblock and euclidean.
+    Some indices have faster algorithms for 'cityblock' and 'euclidean'.
     """
     if isinstance(distance, str) and distance.lower() == "minkowski" and is_number(p):
         plain: dict[float, DistanceName] = {1.0: "cityblock", 2.0: "euclidean"}
@@ -192,10 +192,10 @@ class VectorForm(ABC):
 
     Each row contains several vectors. The name of a vector is the prefix of its column names. raw_x
     contains the user's own coordinates. x is the point from which distances are computed. It equals
-    raw_x minus the origin of its partition, times the factors of the weights. For cosine, x is then
-    scaled to length 1. For each cluster, m is the mean or median of its points, v contains the
-    variances of their coordinates, c is its center, and g is the center of all points in its
-    partition. c equals m, or for cosine the direction of m.
+    raw_x minus the origin of its partition, multiplied by the factors of the weights. For cosine
+    distances, x is then scaled to length 1. For each cluster, m is the mean or median of its
+    points, v contains the variances of their coordinates, c is its center, and g is the center of
+    all points in its partition. c equals m, or the direction of m for cosine distances.
     """
 
     dims: int
@@ -226,7 +226,7 @@ class VectorForm(ABC):
 
     @abstractmethod
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether any origin is not 0, in which case points must be moved.
+        """Return whether any origin is nonzero, in which case points must be moved.
 
         `origins` is the collected result of `find_origins`.
         """
@@ -258,8 +258,8 @@ class VectorForm(ABC):
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Return the rows with an added vector x, the point from which distances are computed.
 
-        x is the user's vector raw_x minus the origin in the same row (if `is_moved` is true), times
-        `factors`. For cosine, x is then scaled to length 1.
+        If `is_moved` is true, the origin in the same row is subtracted from raw_x. The result is
+        multiplied by `factors` and, for cosine distances, scaled to length 1.
         """
 
     @abstractmethod
@@ -279,7 +279,7 @@ class VectorForm(ABC):
         """Return the vector named `prefix`, such as the center c, in the user's coordinates.
 
         The result is a list that contains the vector divided by `factors`, plus the origin in the
-        same row if `is_moved` is true. For cosine, the scaling to length 1 is not undone.
+        same row if `is_moved` is true. For cosine distances, the scaling to length 1 is not undone.
         """
 
     @abstractmethod
@@ -307,8 +307,8 @@ class VectorForm(ABC):
         """Return one row per cluster: its key columns, its size, and its vectors m, v and c.
 
         m is the mean or median of the cluster's points x, and v contains the variances of their
-        coordinates. The center c is m, or for cosine the direction of m. `rows` has the points.
-        Clusters are identified by the columns `cluster_keys`, and partitions by `partition_keys`.
+        coordinates. The center c is m, or the direction of m for cosine distances. `rows` has the
+        points. `cluster_keys` and `partition_keys` list the key columns of clusters and partitions.
         """
 
     @abstractmethod
@@ -318,7 +318,7 @@ class VectorForm(ABC):
         """Return the clusters with the vector g, the center of all points of their partition.
 
         `centers` is the result of center_clusters for the points `rows`. g is the mean or median of
-        the points, or for cosine the direction of the mean or median.
+        the points, or its direction for cosine distances.
         """
 
     @abstractmethod
@@ -437,7 +437,7 @@ class WideVectors(VectorForm):
         return scaled_norm(self.coordinates(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the vector in the columns prefix_0, ... as a list of the user's coordinates."""
+        """Return the vector in the columns prefix_0, ... as a list in the user's coordinates."""
         x = [a / f for a, f in zip(self.coordinates(prefix), self.factors, strict=True)]
         if self.is_moved:
             x = [a + o for a, o in zip(x, self.coordinates("origin"), strict=True)]
@@ -485,7 +485,7 @@ class WideVectors(VectorForm):
         """Return one row per cluster: its keys, its size, and m_i, v_i and c_i for each coordinate.
 
         m is the mean or median of the cluster's points x in `rows`, and v is their variance. The
-        center c is m, or for cosine the direction of m. The engine computes the aggregates.
+        center c is m, or its direction for cosine distances. The engine computes the aggregates.
         """
         size = pl.len().cast(pl.Int64)
         centers = rows.group_by(cluster_keys).agg(size=size, **self.moment_terms(center))
@@ -521,8 +521,8 @@ class WideVectors(VectorForm):
         """Return the rows with a copy of one vector under another name.
 
         `given` is the name of the original vector, and `name` is the name of the copy. For example,
-        m_0, m_1, ... are copied to c_0, c_1, ... For cosine, the copy is scaled to length 1, so
-        that it is the direction of a mean or median.
+        m_0, m_1, ... are copied to c_0, c_1, ... For cosine distances, the copy is scaled to length
+        1, so that it is the direction of a mean or median.
         """
         vector = self.coordinates(given)
         if self.distance.name == "cosine":
@@ -637,8 +637,8 @@ class LongVectors(VectorForm):
         """Return one row per cluster: its keys, its size, arrays m, v, c and g, and two scalars.
 
         m is the mean of the cluster's points x in `rows`, v contains their variances, and g is the
-        center of all points in the partition. The center c is m, or for cosine the direction of m.
-        The scalars are mean_between_share and total_squares_norm of the partition, as in
+        center of all points in the partition. The center c is m, or the direction of m for cosine
+        distances. The scalars are mean_between_share and total_squares_norm of the partition, as in
         VectorForm.variance_totals. `center` has no effect, because the centers of long vectors are
         always means.
         """

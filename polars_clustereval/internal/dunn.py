@@ -69,8 +69,8 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
     max_diameter and min_separation are always computed. The generalized indices also need
     max_mean_pair, min_complete_linkage, min_average_linkage, min_mean_to_other_center and
     min_hausdorff. These columns are NULL unless `generalized` is true. If the name of a statistic
-    begins with max, it is a maximum over clusters. If it begins with min, it is a minimum over
-    pairs of clusters.
+    begins with max, the statistic is a maximum over clusters. If the name begins with min, the
+    statistic is a minimum over pairs of clusters.
     """
     keys, cluster_keys = points.partition_keys, points.cluster_keys
     c = points.vector_columns("c") if generalized else []
@@ -83,11 +83,11 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
         return points.form.to_matrix(part.rows[part.starts[:-1]], "c") if generalized else None
 
     def make_row(part: Partition) -> pl.DataFrame:
-        """Return the result row of one partition."""
+        """Return the result row for one partition."""
         return _pair_statistics_row(part, read_centers(part), points.distance)
 
     def make_rows(parts: Partitions) -> pl.DataFrame:
-        """Return one row per partition, for many partitions with few points."""
+        """Return one row for each of many partitions with few points."""
         values = pair_statistics(parts, read_centers(parts), points.distance)
         columns = {name: values.get(name) for name in _PAIR_STATISTICS_SCHEMA}
         statistics = pl.DataFrame(columns, schema=_PAIR_STATISTICS_SCHEMA).fill_nan(None)
@@ -122,7 +122,7 @@ def _pair_statistics_row(
 def _diameter_rows(part: Partition | Partitions, distance: Distance) -> pl.DataFrame:
     """Return one row per cluster, with its columns from part.rows, its size n and its diameter.
 
-    `part` is either one partition or a group of many partitions with few points.
+    `part` is either one partition or a group of many partitions with few points each.
     """
     metric, diameters = Metric(distance), np.zeros(len(part.sizes))
     if isinstance(part, Partitions):
@@ -160,9 +160,9 @@ def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
 
 
 def _dunn_indices(*, generalized: bool) -> Terms:
-    """Return the expressions for the columns of dunn_index that follow the counts, by name.
+    """Return, by name, the expressions for the dunn_index columns that follow the counts.
 
-    The expressions read n, n_clusters, and the columns in SEPARATIONS and DIAMETERS. Unless
+    The expressions refer to n, n_clusters and the columns in SEPARATIONS and DIAMETERS. Unless
     `generalized` is true, the columns gdi_11 ... gdi_63 are NULL.
     """
     ratios = [_dunn_ratio(x, y) for x, y in product(SEPARATIONS, DIAMETERS)]
@@ -281,8 +281,8 @@ def dunn_index(
         The points, one per row. When you collect the result of a LazyFrame, all points are loaded
         into memory.
     center : {'mean', 'median'}
-        How each coordinate of a centroid is computed. For cosine, the centroid is the direction of
-        the mean or median of the unit vectors.
+        How each coordinate of a centroid is computed. For cosine distances, the centroid is the
+        direction of the mean or median of the unit vectors.
     generalized : bool
         Whether to compute the columns gdi_11 … gdi_63, which are NULL otherwise. These columns need
         the distances between all pairs of points, while dunn_index needs only a few distances.
@@ -327,9 +327,9 @@ def dunn_index(
     -----
     All values are exact. Bounds rule out most pairs of points, so most distances need not be
     computed. For example, 100,000 points in 8 dimensions take about a second. In many dimensions,
-    the bounds rule out few pairs. With generalized=True, all distances are computed. In both cases,
-    the running time is quadratic in the number of points and ranges from seconds for 20,000 points
-    to minutes for 100,000.
+    the bounds rule out few pairs. With generalized=True, all distances are computed. In many
+    dimensions or with generalized=True, the running time is quadratic in the number of points and
+    ranges from seconds for 20,000 points to minutes for 100,000.
     In SQL: ``FROM clustereval.dunn_index(tbl, [x, y], cluster)``.
 
     References

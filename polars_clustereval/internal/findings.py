@@ -81,8 +81,8 @@ def internal_findings(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per finding. Findings are sorted by partition, then by
-        severity with the worst first, and then by size with the largest first. The columns are the
-        partition columns and the following:
+        severity (worst first), and then by size (largest first). The columns are the partition
+        columns and the following:
 
         - severity: 'problem', 'warning' or 'note'.
         - code: the kind of finding (see the list below).
@@ -107,7 +107,7 @@ def internal_findings(
           value is the square root of the ratio.
         - dominant_coordinate: a coordinate, numbered from 1, accounts for more than 90 % of the
           variance within clusters. value is this share. Dominant coordinates are not reported for
-          cosine or with weights.
+          cosine distances or if weights are used.
         - tiny_cluster: a cluster has less than a tenth of the average size. value is the size of
           the cluster divided by the average size.
 
@@ -216,7 +216,7 @@ def _points_of_partitions(
 
 
 def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the values that the findings use, one row per cluster, without noise singletons."""
+    """Return the values used in the findings, with one row per cluster and no noise singletons."""
     # The report is sorted, so row numbers have its order. Lists and structs could not be compared.
     named = reports.clusters.filter(pl.col("cluster").is_not_null())
     clusters = named.drop("centroid").with_row_index("number")
@@ -325,7 +325,7 @@ def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool)
 
 
 def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings about coordinates with nearly all of the variance within clusters."""
+    """Return the findings about coordinates that account for nearly all within-cluster variance."""
     places = pl.int_ranges(1, pl.col("m2").list.len() + 1).alias("coordinate")
     lists = states.filter(pl.col("n") > 0).select(*by, "n", "m2", places)
     variances = (

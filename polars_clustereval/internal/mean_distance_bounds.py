@@ -1,10 +1,10 @@
 """mean_distance_bounds: bounds on mean distances, and the clusters that they do not rule out.
 
-The array x (m, d) holds the queries, that is, the points whose mean distances to all k clusters are
-bounded, and y holds the points of a cluster. The mean distance from a query to its own cluster is
-a, and its mean distance to the nearest other cluster is b. MomentBounds and CityblockTables compute
-bounds on means over all points of a cluster. The points of a query's own cluster include the query
-itself, so find_candidates corrects the bounds on a.
+The array x (m, d) holds the queries, which are the points whose mean distances to all k clusters
+are bounded. The array y holds the points of a cluster. The mean distance from a query to its own
+cluster is a, and its mean distance to the nearest other cluster is b. MomentBounds and
+CityblockTables compute bounds on means over all points of a cluster. A query's own cluster includes
+the query itself, so find_candidates corrects the bounds on a.
 """
 
 from __future__ import annotations
@@ -164,8 +164,8 @@ class MomentBounds:
         """Return the result of _euclidean_bounds for the c clusters listed in `numbers`.
 
         `squares` (m, c) holds the squared distances from x (m, d) to the means of these clusters,
-        and `own` (m,) holds the column of each point's own cluster. `largest` (m,) is the largest
-        squared distance from each point to the mean of any cluster.
+        and `own` (m,) holds the column of each point's own cluster. `largest` (m,) holds each
+        point's largest squared distance to the mean of any cluster.
         """
         total_variances = self._total_variances[numbers]
         slack = SLACK * (largest[:, None] + total_variances)
@@ -198,8 +198,8 @@ class MomentBounds:
     def refine_lower(self, x: Floats, number: int) -> Floats:
         """Return lower bounds (m,) on the mean distances from points x (m, d) to cluster `number`.
 
-        The bounds use all covariances of the cluster. These bounds take longer to compute than
-        those of lower_and_upper, which use only the largest variance, but they are usually tighter.
+        The bounds use all covariances of the cluster. These bounds are usually tighter than those
+        of lower_and_upper, which use only the largest variance, but take longer to compute.
         """
         assert self._second is not None
         offsets = x - self._clusters.means[number]
@@ -286,15 +286,15 @@ class CityblockTables:
         self.rows_per_call = max(16, DISTANCES_PER_BLOCK // len(coordinates.columns))
 
     def _chords(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
-        """Return the chords of coordinate i: start values, slopes, and gaps with rounding errors.
+        """Return the chords of coordinate i: their start values, slopes, gaps and rounding errors.
 
         Each of the k clusters has one chord per interval between two nodes. The chord is an upper
-        bound on the mean of |x - y| over the cluster's values y of the coordinate. `members` holds
-        the sorted values of each cluster. The start values and slopes are arrays of shape
-        (intervals, k). The third array (intervals, 2) holds the gap, which is the largest amount by
-        which a chord may exceed the mean, and the rounding error. The gaps and errors are maxima
-        over all clusters, which saves a third of the lookups and makes the bounds only slightly
-        wider.
+        bound on the mean of |x - y|, where y runs over the cluster's values of the coordinate.
+        `members` holds the sorted values of each cluster. The start values and slopes are arrays of
+        shape (intervals, k). The third array (intervals, 2) holds the gap, which is the largest
+        amount by which a chord may exceed the mean, and the rounding error. The gaps and errors are
+        maxima over all clusters, which saves a third of the lookups and makes the bounds only
+        slightly wider.
         """
         nodes = self._nodes[:, i]
         values, slopes = np.empty((2, len(nodes), len(members)))
@@ -362,11 +362,11 @@ def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
 
 
 class Candidates(NamedTuple):
-    """The candidates: for each point, the other clusters that can be nearest to it.
+    """The candidates: for each point, the other clusters that may be the nearest one.
 
     The arrays a_lower, a_upper and b_upper hold bounds on a and b for each of m points. There are q
-    pairs of a point and a candidate, sorted by point. For each pair, `point` and `cluster` are the
-    indices of its members, and `lower` and `upper` are bounds on the mean distance between them.
+    point-candidate pairs, sorted by point. For each pair, `point` and `cluster` are the indices of
+    its members, and `lower` and `upper` are bounds on the mean distance between them.
     """
 
     #: (m,)
@@ -381,7 +381,7 @@ class Candidates(NamedTuple):
     upper: Floats
 
     def select(self, chosen: Booleans) -> Candidates:
-        """Return the same m points, but keep only some of the q pairs of a point and a candidate.
+        """Return the same m points, but keep only some of the q point-candidate pairs.
 
         `chosen` (q,) is true for the pairs to keep.
         """
@@ -393,12 +393,12 @@ class Candidates(NamedTuple):
         )
 
     def mean_distances(self) -> MeanDistances:
-        """Return the bounds on a and b, the mean distances of the m points.
+        """Return bounds on the mean distances a and b of the m points.
 
         a is the mean distance from a point to its own cluster, and b is the mean distance to the
         nearest other cluster. The lower bound on b is the smallest lower bound among the point's
         candidates. If there are no candidates, b is NaN. The field neighbor, which is the number of
-        the nearest other cluster, is -1 because that cluster is not known.
+        the nearest other cluster, is -1 because that cluster is unknown.
         """
         b_lower = np.full(len(self.a_lower), np.nan)
         np.fmin.at(b_lower, self.point, self.lower)
@@ -526,11 +526,11 @@ def _refine_candidates(
 def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) -> Booleans:
     """Return flags (m,) for the points whose silhouettes must be computed exactly.
 
-    `widths` (m,) holds the upper bounds on the silhouettes minus the lower bounds. Computing a
-    silhouette exactly reduces its width to 0. The function selects the smallest number of points
-    that reduces the mean of all m widths to at most `tolerance`. Points with the widest intervals
-    are selected first. Among points with equal widths, those with the smallest `id_ranks` come
-    first. `id_ranks` (m,) holds the position of each point's id in sorted order.
+    `widths` (m,) holds the differences between the upper and lower bounds on the silhouettes.
+    Computing a silhouette exactly reduces its width to 0. The function selects the smallest number
+    of points that reduces the mean of all m widths to at most `tolerance`. Points with the widest
+    intervals are selected first. Among points with equal widths, those with the smallest `id_ranks`
+    come first. `id_ranks` (m,) holds the position of each point's id in sorted order.
     """
     widths = np.nan_to_num(widths)
     order = np.lexsort((id_ranks, -widths))
@@ -546,12 +546,12 @@ def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) ->
 def exact_means(
     x: Floats, own_cluster: Integers, candidates: Candidates, needed: Booleans, sums: DistanceSums
 ) -> MeanDistances:
-    """Return mean distances of points x (m, d), which are exact where `needed` (m,) is true.
+    """Return the mean distances from points x (m, d), exact where `needed` (m,) is true.
 
     For the other points, bounds are returned. Each mean distance is from a point to its own cluster
     or to the nearest other cluster. `own_cluster` (m,) holds the cluster index of each point.
-    `candidates` holds the bounds, and the clusters that can be the nearest other cluster of a
-    point. Distances are computed only to the candidates and to a point's own cluster. `sums`
+    `candidates` holds the bounds and, for each point, the clusters that can be the nearest other
+    cluster. Distances are computed only to the candidates and to a point's own cluster. `sums`
     computes sums of distances to all points of a cluster. For points with only bounds, neighbor is
     -1.
     """
@@ -572,7 +572,7 @@ def exact_means(
 def nearest_candidate(
     x: Floats, candidates: Candidates, sums: DistanceSums, *, sign: float = 1.0
 ) -> tuple[Floats, Integers]:
-    """Return the exact mean distance to each point's nearest other cluster, and its index.
+    """Return exact mean distances to the nearest other clusters, and the indices of these clusters.
 
     `x` (m, d) holds the points. For each point, `candidates` holds the clusters that can be the
     nearest, with bounds. `sums` computes sums of distances to all points of a cluster. For points
@@ -685,7 +685,7 @@ def make_mean_distance_function(
     bounds = MomentBounds(clusters, moments.second, distance)
 
     def bound_means(x: Floats, own_cluster: Integers) -> MeanDistances:
-        """Return bounds on the mean distances from x (m, d) to own and nearest other clusters.
+        """Return bounds on a and b, the mean distances from each point of x (m, d) to clusters.
 
         `own_cluster` (m,) holds the cluster index of each point.
         """

@@ -1,9 +1,9 @@
 """mean_distances: mean distances from points to their own cluster (a) and to other clusters (b).
 
-The means of squared distances follow exactly from the moments of the clusters. For other distances,
-the moments yield only bounds on the means (see mean_distance_bounds). Exact means are then computed
-from the points, but only for clusters that the bounds do not rule out: a point's own cluster, and
-the clusters that can be the nearest other cluster.
+The means of squared distances can be computed exactly from the moments of the clusters. For other
+distances, the moments yield only bounds on the means (see mean_distance_bounds). Exact means are
+then computed from the points, but only for clusters that the bounds do not rule out: a point's own
+cluster, and the clusters that can be the nearest other cluster.
 
 By default, b is the mean distance to the nearest other cluster. Depending on the option `between`,
 b may instead be the mean distance to the furthest cluster, or to all points of other clusters. This
@@ -137,7 +137,7 @@ class SecondMoments(NamedTuple):
 
     @property
     def largest_variances(self) -> Floats:
-        """Each cluster's largest variance in any direction (k,), or inf if covariances overflow."""
+        """The largest variance (k,) of each cluster in any direction, or inf if it overflows."""
         finite = np.isfinite(self.covariances).all(axis=(1, 2))
         largest = np.full(len(self.covariances), np.inf)
         largest[finite] = np.linalg.eigvalsh(self.covariances[finite])[:, -1]
@@ -193,7 +193,7 @@ def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
 
 
 class PartitionMoments(NamedTuple):
-    """Moments of the k clusters of one partition, which are numbered consecutively from `start`."""
+    """Moments of a partition's k clusters, which are numbered consecutively from `start`."""
 
     start: int
     clusters: ClusterMoments
@@ -229,9 +229,10 @@ def stream_moments(
 def _extract_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
     """Return the moments of one partition, converted from the columns of a frame to arrays.
 
-    `part` holds one partition's rows from the table of stream_moments. The columns are number,
-    size, mean_distance (from the points to their mean), zeros (the number of zero vectors) and the
-    vectors. `points` specifies which columns store the vectors.
+    `part` holds one partition's rows from the table of stream_moments. The columns of `part` are
+    number, size, mean_distance, zeros and the vectors. The column mean_distance holds the mean
+    distance from the points to their mean, and zeros holds the number of zero vectors. `points`
+    specifies which columns store the vectors.
     """
 
     def vector_matrix(kind: str) -> Floats:
@@ -291,7 +292,7 @@ class _SecondMomentSums:
     """
 
     def __init__(self, moments: list[PartitionMoments], dims: int) -> None:
-        """Start with sums of 0 for each cluster.
+        """Initialize all sums of each cluster to 0.
 
         The points have `dims` coordinates. `moments` holds the sizes, means and variances of the
         clusters of each partition.
@@ -343,10 +344,11 @@ class _SecondMomentSums:
 
 
 class SquaredMeans:
-    """Exact mean squared distances: the squared distance to the mean, plus the total variance.
+    """Exact mean squared distances: the squared distance to the mean plus the total variance.
 
-    The mean and the variance are those of the cluster. Matrices have the shape (k, m), with one row
-    per cluster and one column per point, so that operations on all points run along the rows.
+    The mean and the total variance are those of the cluster. Matrices have the shape (k, m), with
+    one row per cluster and one column per point, so that operations on all points run along the
+    rows.
     """
 
     def __init__(self, clusters: ClusterMoments, distance: Distance, between: Between) -> None:
@@ -368,10 +370,10 @@ class SquaredMeans:
         self._constants = np.einsum("ij,ij->i", offsets, offsets) + self._total_variances
 
     def means(self, x: Floats, own_cluster: Integers, *, with_neighbor: bool) -> MeanDistances:
-        """Return the exact mean distances a and b from x (m, d) to their own and other clusters.
+        """Return the exact mean distances a and b for the points x (m, d).
 
         `own_cluster` (m,) holds the cluster index of each point. The field neighbor is meaningful
-        only if with_neighbor is true, and computing it takes longer.
+        only if with_neighbor is true, because computing it takes additional time.
         """
         y = x.T - self._origin[:, None]
         squares = np.einsum("ij,ij->j", y, y)
@@ -411,13 +413,14 @@ class SquaredMeans:
         return MeanDistances(a, a, b, b, neighbor)
 
     def _reduce_others(self, means: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
-        """Return the distances (m,) and indices (m,) that reduce_others finds in `means` (m, k)."""
+        """Return the distances (m,) and indices (m,) that reduce_others computes from `means`."""
         return reduce_others(means, own_cluster, self._clusters.sizes, self._between)
 
     def _zero_vectors(self, x: Floats) -> Integers:
         """Return the indices of the zero vectors among points x (m, d), or none for sqeuclidean.
 
-        The cosine distance from a zero vector to any other point is not computed, but set to 1.
+        The cosine distance from a zero vector to any other point is set to 1 instead of being
+        computed.
         """
         possible = self._is_cosine and self._clusters.n_zero_vectors.any()
         return np.flatnonzero(~x.any(axis=1)) if possible else np.arange(0)
@@ -478,10 +481,11 @@ def simplified_means(
 
 
 def take_own_means(means: Floats, own_cluster: Integers) -> Floats:
-    """Return the entries (m,) of `means` (m, k) for the points' own clusters, own_cluster (m,).
+    """Return the entries (m,) of `means` (m, k) for each point's own cluster.
 
-    These entries of `means` are then replaced with infinity, so that the smallest entry of a row is
-    the mean distance to the nearest other cluster.
+    `own_cluster` (m,) holds the cluster index of each point. The returned entries of `means` are
+    then replaced with infinity, so that the smallest entry of a row is the mean distance to the
+    nearest other cluster.
     """
     points = np.arange(len(means))
     a = means[points, own_cluster]
@@ -505,13 +509,13 @@ class DistanceSums:
     """Sums of the distances from points to all points of one cluster in a partition."""
 
     def __init__(self, part: Partition, distance: Distance) -> None:
-        """Prepare the points of each cluster as targets to which distances are computed."""
+        """Prepare the points of each cluster as targets for distance computations."""
         self.sizes = part.sizes.astype(float)
         self._points = part.x
         self._targets = [TargetPoints(y, distance) for y in part.members]
 
     def pair_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Return the sums (q,) of the distances from a point to a cluster's points, for q pairs.
+        """Return, for each of q pairs, the sum of the distances from a point to a cluster's points.
 
         Pair i consists of the point x[points[i]] and the cluster with the index clusters[i]. The
         array x has shape (m, d), and `points` and `clusters` have shape (q,).
@@ -570,8 +574,9 @@ class SortedCoordinates:
 
         The first array (d, n) holds the sorted values of each coordinate. The second array (n,)
         holds the sum of the cityblock distances from each point to all points of the cluster. For
-        each coordinate of each point, the third array (d, n) tells which interval between two of
-        self.nodes contains the coordinate. Intervals are numbered from 0.
+        each coordinate of each point, the third array (d, n) holds the index of the interval that
+        contains the coordinate. The endpoints of the intervals are in self.nodes. Intervals are
+        numbered from 0.
         """
         columns, sums = np.array(points.T, order="C"), np.zeros(len(points))
         intervals = np.empty(columns.shape, np.uint8)
@@ -605,8 +610,9 @@ def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats
     """Return the sum of absolute differences from the numbers y (n,) for each number in x (m,).
 
     The result is computed from running sums of y instead of m * n differences. Both x and y must be
-    sorted. For each number in x, `below` (m,) holds the count of smaller numbers in y. Equal
-    numbers may or may not be counted. If `below` is None, it is computed by binary search.
+    sorted. For each number in x, `below` (m,) holds the count of smaller numbers in y. Numbers in y
+    that are equal to the number in x may or may not be counted. If `below` is None, it is computed
+    by binary search.
     """
     # Numbers are taken relative to the median, so that equal numbers sum to exactly 0, and an
     # outlier costs no digits.
@@ -623,9 +629,9 @@ class SortedDistanceSums(DistanceSums):
     def __init__(
         self, part: Partition, distance: Distance, coordinates: SortedCoordinates, own_sums: Floats
     ) -> None:
-        """Store the partition's sorted coordinates and the queries' sums of distances (m,).
+        """Store a partition's sorted coordinates, and one sum of distances per query.
 
-        `own_sums` holds, for each query (a point whose silhouette is computed), the sum of the
+        `own_sums` (m,) holds, for each query (a point whose silhouette is computed), the sum of the
         distances to all points of its own cluster.
         """
         super().__init__(part, distance)
@@ -662,7 +668,7 @@ def call_by_cluster(
     work_per_pair: int,
     points_per_call: int | None = None,
 ) -> None:
-    """Call a function in threads for all pairs of a point and a cluster, grouped by cluster.
+    """Call a function in several threads for all point-cluster pairs, grouped by cluster.
 
     Pair i consists of the point with the index points[i] and the cluster with the index
     clusters[i], which is less than n_clusters. Each call passes the index of a cluster, the indices

@@ -1,9 +1,9 @@
 """other_means: exact mean distances when b is not the distance to the nearest other cluster.
 
-Here, b is the mean distance to all points of other clusters together, or to the points of the
+Here, b is the mean distance to all points of other clusters combined, or to the points of the
 furthest cluster. The array x (m, d) holds the queries, that is, the points for which mean distances
-are computed, and own_cluster (m,) holds their cluster indices among the k clusters of the
-partition.
+are computed. The array own_cluster (m,) holds the index of each query's cluster among the k
+clusters of the partition.
 """
 
 from __future__ import annotations
@@ -78,12 +78,13 @@ def _find_furthest(
     """Return the other clusters that may be furthest from each point of x (m, d).
 
     A cluster may be the furthest if its upper bound is at least the largest lower bound of the
-    other clusters. The partition has n_clusters clusters. The bounds in the result are bounds on
-    the negative mean distances, so that the furthest cluster becomes the nearest.
+    other clusters. `n_clusters` is the number of clusters in the partition. The bounds in the
+    result are bounds on the negative mean distances, so that the furthest cluster becomes the
+    nearest.
     """
 
     def bound_block(start: int) -> Candidates:
-        """Return the candidates of the block of points that starts at row `start` of x."""
+        """Return the candidates for the block of points that starts at row `start` of x."""
         rows = slice(start, start + bounds.rows_per_call)
         own, points = own_cluster[rows], np.arange(len(own_cluster[rows]))
         lower, upper = bounds.lower_and_upper(x[rows], own, rows)

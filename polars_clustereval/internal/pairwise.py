@@ -1,9 +1,9 @@
-"""pairwise: indices that require the distances between all pairs of points or nearest neighbors.
+"""pairwise: indices that require nearest neighbors or the distances between all pairs of points.
 
 Because n points form n (n - 1) / 2 pairs, max_points limits the number of points. If the two points
 of a pair are in the same cluster, their distance is called a distance within clusters. Otherwise it
-is called a distance between clusters. The arrays `within` and `between` hold the two kinds of
-distances.
+is called a distance between clusters. The arrays `within` and `between` hold the distances within
+and between clusters, respectively.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def _check_whole_number(name: str, x: float, least: int) -> int:
 
 
 def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.LazyFrame:
-    """Return `rows`, the points of all partitions, with checks that run on collection.
+    """Return `rows`, the points of all partitions, with checks that run when `rows` is collected.
 
     Before any distances are computed, the checks raise an error if any point has no finite
-    distance, or if a partition has more than max_points points. `points` holds the same points,
-    from which the size of each partition is computed.
+    distance, or if a partition has more than max_points points. `points` holds the same points, and
+    is used to compute the size of each partition.
     """
     greatest = points.row_counts.select(pl.col("n").max())
     check = partial(_check_max_points, max_points=max_points)
@@ -113,7 +113,8 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
 
     Connectivity is a sum over the n_neighbors nearest neighbors of each point. The j-th nearest
     neighbor contributes 1 / j if it belongs to a different cluster than the point does. `part`
-    holds the coordinates, and `points` holds the distance and the factors of the coordinates.
+    holds the coordinates, and `points` specifies the distance and the factors by which the
+    coordinates are multiplied.
     """
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())
@@ -142,8 +143,8 @@ def _scale_points(x: Floats, points: Points) -> Floats:
     """Return the user's points x (m, d), multiplied by the factors derived from the weights.
 
     For cosine, the points are also scaled to length 1. The computation is the same as in DuckDB, so
-    both engines round identically. The result is in Fortran order, so the values of a coordinate
-    are consecutive in memory.
+    both engines round identically. The result is in Fortran order, so the values of each coordinate
+    are contiguous in memory.
     """
     x = np.asfortranarray(x * np.array(points.form.factors))
     if points.distance.name == "cosine":
@@ -185,7 +186,7 @@ def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
 
 
 def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
-    """Return the numbers of concordant and of discordant comparisons of distances.
+    """Return the numbers of concordant and discordant comparisons of distances.
 
     `within` and `between` hold the sorted rank keys of the distances within and between clusters. A
     comparison is concordant if the distance within clusters is smaller than the distance between
@@ -250,8 +251,8 @@ def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
 def _rank_statistics(part: Partition, points: Points, n_neighbors: int) -> pl.DataFrame:
     """Return a row with the _RANK_STATISTICS of a partition, which are NULL if undefined.
 
-    Connectivity uses the n_neighbors nearest neighbors of each point. `points` holds the distance
-    and the factors of the coordinates.
+    Connectivity uses the n_neighbors nearest neighbors of each point. `points` specifies the
+    distance and the factors by which the coordinates are multiplied.
     """
     n, n_clusters = len(part.x), len(part.sizes)
     values: dict[str, float | None] = dict.fromkeys(_RANK_STATISTICS)
@@ -383,7 +384,7 @@ def pairwise_report(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted. The columns are the partition columns,
         n (the number of points that are counted), n_dropped, n_noise, n_clusters, n_within_pairs
-        and n_between_pairs (both Decimal(38, 0)), and
+        and n_between_pairs (both Decimal(38, 0)), and the following:
 
         - c_index (range [0, 1], best 0).
         - gamma (range [-1, 1], best 1).
@@ -407,21 +408,22 @@ def pairwise_report(
 
     Notes
     -----
-    Let S be the sum and N the number of the distances within clusters (subscript W), between
-    clusters (B) and in total (T). Compare every distance within clusters with every distance
-    between clusters: s⁺ counts the comparisons in which the distance between clusters is larger,
-    and s⁻ those in which it is smaller. Then c_index is (S_W − S_min) / (S_max − S_min), where
-    S_min and S_max are the sums of the N_W smallest and the N_W largest distances. gamma is (s⁺ −
-    s⁻) / (s⁺ + s⁻), g_plus is 2 s⁻ / (N_T (N_T − 1)), and tau is (s⁺ − s⁻) / √(N_W N_B N_T (N_T −
-    1) / 2). mcclain_rao is (S_W / N_W) / (S_B / N_B). point_biserial is (S_W / N_W − S_B / N_B)
-    √(N_W N_B) / N_T, and is not divided by the standard deviation of the distances. connectivity is
-    the sum of 1 / j over the j-th nearest neighbors that belong to another cluster. Neighbors at
-    the same distance share their ranks. Each of them adds the mean of 1 / j over these ranks, where
-    a rank beyond n_neighbors adds 0 instead of 1 / j.
+    Let S be the sum and N the number of distances. The subscript W refers to the distances within
+    clusters, B to the distances between clusters, and T to all distances. Compare every distance
+    within clusters with every distance between clusters: s⁺ counts the comparisons in which the
+    distance between clusters is larger, and s⁻ those in which it is smaller. Then c_index is (S_W −
+    S_min) / (S_max − S_min), where S_min and S_max are the sums of the N_W smallest and the N_W
+    largest distances. gamma is (s⁺ − s⁻) / (s⁺ + s⁻), g_plus is 2 s⁻ / (N_T (N_T − 1)), and tau is
+    (s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2). mcclain_rao is (S_W / N_W) / (S_B / N_B).
+    point_biserial is (S_W / N_W − S_B / N_B) √(N_W N_B) / N_T, and is not divided by the standard
+    deviation of the distances. connectivity is the sum of 1 / j over the j-th nearest neighbors
+    that belong to another cluster. Neighbors at the same distance share their ranks. A neighbor
+    with shared ranks contributes the mean of 1 / j over these ranks, where 1 / j is replaced with 0
+    for ranks beyond n_neighbors.
 
     For ranks and neighbors, two distances count as equal if their first 12 digits are equal. For
-    'euclidean', these are the digits of the squared distances, and for 'minkowski', they are the
-    digits of the distances raised to a power. For example, 0.4 − 0.3 counts as equal to 0.1.
+    'euclidean', the digits of the squared distances are compared, and for 'minkowski', the digits
+    of a power of the distances. For example, 0.4 − 0.3 counts as equal to 0.1.
     In SQL: ``FROM clustereval.pairwise_report(tbl, [x, y], cluster)``.
 
     References

@@ -1,4 +1,4 @@
-"""point_faults: finds what is wrong with the vectors of points, and writes the error message."""
+"""point_faults: determines what is wrong with the vectors of points, and writes error messages."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def point_fault_error(
     *,
     has_id: bool = False,
 ) -> ClusterEvalError:
-    """Return the error for vectors without finite distances, with the number of faulty rows.
+    """Return the error for vectors without finite distances, including the number of faulty rows.
 
-    `rows` holds the points to evaluate, with the number of their coordinates in the column
-    `length`. `raw` holds one expression per coordinate, as passed by the user. If the coordinates
+    `rows` holds the points to evaluate, and its column `length` holds the number of coordinates of
+    each point. `raw` holds one expression per coordinate, as passed by the user. If the coordinates
     are columns, `names` holds their names. The error message identifies the first faulty row by its
     partition and, if the user passed ids (`has_id`), by its id. `keys` maps the internal names of
     the partition columns to the user's names.
@@ -73,10 +73,10 @@ def _point_fault_parts(
 
     `dims` is the number of coordinates that vectors should have, and `place` is the result of
     _row_place. If the coordinates are columns, `names` holds their names. `facts` contains the
-    number of faulty rows (rows) and their smallest number of coordinates (length). For each
-    coordinate i, `facts` also contains the number of rows in which the coordinate is NULL or not
-    finite (bad_i), and one such value as text (first_i). If there are no faulty rows, the error is
-    caused by an overflow of the distances.
+    number of faulty rows (rows) and the smallest number of coordinates in any of them (length). For
+    each coordinate i, `facts` also contains the number of rows in which the coordinate is NULL or
+    not finite (bad_i), and one such value as text (first_i). If there are no faulty rows, the error
+    is caused by an overflow of the distances.
     """
     rows = facts["rows"]
     if not rows:
@@ -131,6 +131,6 @@ def _finite_rows_advice(names: Sequence[str], value: str) -> tuple[str | Setting
 
 
 def non_finite_as_text(x: pl.Expr) -> pl.Expr:
-    """Return a non-finite coordinate x as text in DuckDB's notation: NULL, nan, inf or -inf."""
+    """Return a non-finite x as text in DuckDB's notation (NULL, nan, inf or -inf)."""
     text = pl.when(x.is_null()).then(pl.lit("NULL")).when(x.is_nan()).then(pl.lit("nan"))
     return text.when(x > 0).then(pl.lit("inf")).otherwise(pl.lit("-inf"))

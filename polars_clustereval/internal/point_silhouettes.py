@@ -176,8 +176,8 @@ def _stream_silhouettes(
     """Return `queries`, one row per point, with the columns a, b, lower, upper and is_exact.
 
     The values are computed as the points are streamed. The columns lower and upper are bounds on
-    the silhouette. If with_neighbor is true, the column neighbor is added, which contains the
-    cluster that b refers to. The clusters are first reduced to moments, such as means. Method
+    the silhouette. If with_neighbor is true, the result also has a column neighbor, which contains
+    the cluster that b refers to. The clusters are first reduced to moments, such as means. Method
     'bounds' yields only bounds.
     """
     distance = points.distance

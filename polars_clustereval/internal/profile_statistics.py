@@ -1,8 +1,8 @@
 """profile_statistics: counts, means and spreads of columns of any type, by cluster.
 
 A value is a number (dates count as days since 1970-01-01), a category (text or a Boolean), or
-missing. A share of rows is the mean of a column of zeros and ones. Numbers are read twice: first
-for the means of the clusters, and then for the deviations from these means.
+missing. A share of rows is the mean of a column of zeros and ones. Numeric columns are read twice:
+once to compute the cluster means, and once to compute the deviations from these means.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LEAST_EXPECTED = 5
 
 
 class ProfileCall(NamedTuple):
-    """The checked arguments of a profile."""
+    """The arguments of a profile function, after they have been checked."""
 
     #: The inner names of the partition columns, with the user's names.
     keys: dict[str, str]
@@ -84,10 +84,10 @@ def read_columns(
     options: dict[str, Any],
     results: Sequence[str],
 ) -> ProfileCall:
-    """Check the arguments of a profile, and return them as a ProfileCall.
+    """Check the arguments of a profile function, and return them as a ProfileCall.
 
-    `options` holds weight, partition_by, noise and noise_as. `results` lists the columns of the
-    caller's result, and partition columns must not have these names.
+    `options` contains the arguments weight, partition_by, noise and noise_as. `results` lists the
+    columns of the caller's result, and partition columns must not have these names.
     """
     lazy = check_frame(frame)
     check_noise_of_clusters(options["noise"], options["noise_as"])
@@ -109,7 +109,7 @@ def read_columns(
 
 
 def _kind_of_values(name: str, dtype: pl.DataType) -> _Kind:
-    """Return the kind of values in a column, or raise an error for a type without a profile."""
+    """Return the kind of values in a column, or raise an error if its type is not supported."""
     if dtype.is_numeric():
         return "number"
     if isinstance(dtype, pl.Date | pl.Datetime):
@@ -140,12 +140,12 @@ def _read_value(name: str, dtype: pl.DataType) -> pl.Expr:
 def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
     """Return one row for each combination of cluster and numeric column, with sums of the values.
 
-    The columns are the cluster, column_no, and
+    The columns are the cluster, column_no and the following:
 
     - n and n_missing: the numbers of rows with and without a value.
     - total, low and high: the sum, the minimum and the maximum of the numbers.
     - n_invalid and invalid: how many numbers are not finite, and one of them as text.
-    - center and shift: the mean up to rounding errors, and a correction of center.
+    - center and shift: the mean, which may have a rounding error, and a correction to center.
     - m2: the sum of squared deviations from the mean.
     """
     places = call.places(of_categories=False)
@@ -174,7 +174,7 @@ def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
 
 
 def _named(terms: Terms, i: int) -> Terms:
-    """Return `terms` with the position i of a column appended to their names."""
+    """Return the expressions `terms`, with the column position i appended to their names."""
     return {f"{name}_{i}": term for name, term in terms.items()}
 
 
@@ -238,7 +238,7 @@ def check_numbers(call: ProfileCall, sums: pl.LazyFrame, result: pl.LazyFrame) -
 def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row for each combination of cluster and numeric column.
 
-    `sums` is the result of sum_numbers. The columns are the cluster, column_no, and
+    `sums` is the result of sum_numbers. The columns are the cluster, column_no and the following:
 
     - n, mean and m2: the number of values, their mean, and the sum of squared deviations from it.
     - deviation: the mean minus the origin of the column in the partition. This difference preserves
@@ -295,10 +295,11 @@ def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `centered` with rest_mean and rest_deviation, the means of the other clusters.
+    """Add rest_mean and rest_deviation, the means of the other clusters, to `centered`.
 
-    For each cluster, the sums over the clusters before it and after it are added. Subtracting the
-    cluster from the sum over all clusters would lose precision if the other clusters were small.
+    For each cluster, the sum over the preceding clusters and the sum over the following clusters
+    are added. Subtracting the cluster from the sum over all clusters would lose precision if the
+    other clusters were small.
     """
     size = pl.col("size")
     terms: Terms = {}
@@ -327,7 +328,7 @@ def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def share_excess(n: pl.Expr, all_of: pl.Expr, cluster_n: pl.Expr, all_n: pl.Expr) -> pl.Expr:
-    """Return the exact difference n all_n - all_of cluster_n.
+    """Return the exact difference n * all_n - all_of * cluster_n.
 
     A cluster has cluster_n rows, of which n have the category. All clusters together have all_n
     rows, of which all_of have the category. The difference is 0 if the category has the same share
@@ -371,12 +372,12 @@ def sum_bases(
 def count_shares(
     call: ProfileCall, cells: pl.LazyFrame | None, bases: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Return one row for each category of each column that occurs or is expected in a cluster.
+    """Return one row for each cluster and each category that occurs or is expected in the cluster.
 
     A category is expected in a cluster if equal shares in all clusters would give it at least
-    _LEAST_EXPECTED rows there. The columns are the cluster, column_no, category, and
+    _LEAST_EXPECTED rows there. The columns are the cluster, column_no, category and the following:
 
-    - is_missing: True for the missing values of a column that has any.
+    - is_missing: whether the row counts the missing values of a column.
     - n and all_of: the numbers of rows with the category in the cluster and in all clusters.
     - cluster_n and all_n: the numbers of rows that could have the category in the cluster and in
       all clusters.

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) -> pl.Expr:
     """Return the v-test of `difference`, the mean of n rows minus the mean of all other rows.
 
-    There are `all_n` rows, and `all_m2` is the sum of their squared deviations from their mean. The
-    v-test is the mean of the n rows minus the mean of all rows, divided by the standard deviation
-    of the mean of n rows drawn without replacement. The v-test is NULL if there are no other rows,
-    or if all values are equal.
+    `all_n` is the number of all rows, and `all_m2` is the sum of their squared deviations from
+    their mean. The v-test is the mean of the n rows minus the mean of all rows, divided by the
+    standard deviation of the mean of n rows drawn without replacement. The v-test is NULL if there
+    are no other rows, or if all values are equal.
     """
     rows = to_double(widen(n) * widen(all_n - n)) * to_double(all_n - 1)
     return difference * ratio(rows, to_double(all_n) * all_m2).sqrt()
@@ -44,7 +44,7 @@ def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) ->
 def _numbers_and_categories(
     call: ProfileCall,
 ) -> tuple[pl.LazyFrame | None, pl.LazyFrame | None]:
-    """Return the results of sum_numbers and count_categories, or None for a result not needed."""
+    """Return the results of sum_numbers and count_categories, or None if not needed."""
     has_numbers = bool(call.places(of_categories=False))
     return sum_numbers(call).cache() if has_numbers else None, count_categories(call)
 
@@ -127,8 +127,9 @@ def cluster_profile(
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report, and if a column does not exist, is given twice, has
-        an unsupported type, or has numbers that are not finite or that overflow when squared.
+        For the same reasons as external_report, and if a column does not exist, is listed twice,
+        has an unsupported type, or contains numbers that are not finite or that overflow when
+        squared.
 
     Notes
     -----
@@ -252,7 +253,8 @@ def column_profile(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per column, sorted by partition and association, with the
-        strongest association first. The columns are the partition columns, column_name, and
+        strongest association first. The columns are the partition columns, column_name and the
+        following:
 
         - kind: 'number', 'date' or 'category'.
         - n and n_missing: the numbers of rows with and without a value.

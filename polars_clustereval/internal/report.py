@@ -189,7 +189,7 @@ def internal_cluster_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster. The columns are
-        the partition columns, cluster, and
+        the partition columns, cluster and the following:
 
         - n: the number of points of the cluster.
         - centroid: a list with one number per coordinate.

@@ -1,8 +1,8 @@
 """scatter: indices computed from the centers of clusters, as in ``sql/internal/scatter.sql``.
 
 The indices require the distance from each point to its own center or, in neighbor_report, to every
-center. A gap is the distance between two centers. The class VectorForm explains the vectors x, v, c
-and g.
+center. A gap is the distance between two centers. The vectors x, v, c and g are defined in the
+class VectorForm.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ if TYPE_CHECKING:
 
 
 def centroid_gaps(points: Points) -> pl.LazyFrame:
-    """Return statistics of the gaps of each cluster, for partitions with several clusters.
+    """Return statistics of each cluster's gaps, for partitions with more than one cluster.
 
-    There is one row per cluster. The columns are the partition columns, the cluster's number, and
+    There is one row per cluster. The columns are the partition columns, the cluster's number and
+    the following:
 
     - least, most_gap and gap_sum: the smallest, the largest and the total distance from the center
       of the cluster to the other centers of the partition.
@@ -64,7 +65,7 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
     types = pl.Schema(kinds | dict.fromkeys(CenterGaps._fields[1:], pl.Float64()))
 
     def gaps_to_nearest_centers(clusters: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows for all partitions, computed from the rows of their clusters."""
+        """Return the gaps of the clusters of all partitions, computed from one row per cluster."""
         starts, centers = partition_starts(clusters, keys), points.form.to_matrix(clusters, "c")
         spreads = clusters["mean_distance"].to_numpy()
         with np.errstate(all="ignore"):
@@ -95,8 +96,8 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
     - log_square_sum is the sum of n ln(ssw / n), or NULL if ssw is 0 for any cluster.
     - variance_norm_sum is the sum of the norms of the clusters' variance vectors.
 
-    The columns of VectorForm.variance_terms and variance_totals are added. All sums are computed in
-    one step, so that the engine can leave out the sums that a query does not select.
+    The result also contains the columns of VectorForm.variance_terms and variance_totals. All sums
+    are computed in one step, so that the engine can skip the sums that a query does not select.
     """
     n, ssw = pl.col("n"), pl.col("ssw")
     gap = points.form.distance_between("c", "g")
@@ -126,10 +127,10 @@ def _gap_totals(points: Points) -> pl.LazyFrame:
 
     The columns least_gap and most_gap are the smallest and the largest distance between two
     centers, and least_squared_gap is the smallest squared distance. The column gap_sum is the sum
-    of the distances of all pairs, with every pair counted twice. The column overlap_sum is the sum
-    of the Davies-Bouldin overlaps of the clusters. The column inverse_gap_sum is the sum over the
-    clusters of 1 / s, where s is the sum of the distances from the cluster's center to all others.
-    If s is 0 for any cluster, inverse_gap_sum is NULL.
+    of the distances between all pairs of centers, where every pair is counted twice. The column
+    overlap_sum is the sum of the Davies-Bouldin overlaps of the clusters. The column
+    inverse_gap_sum is the sum of 1 / s over all clusters, where s is the sum of the distances from
+    a cluster's center to all other centers. If s is 0 for any cluster, inverse_gap_sum is NULL.
     """
     least, gap_sum = pl.col("least"), pl.col("gap_sum")
     terms = {
@@ -163,7 +164,7 @@ def internal_statistics(points: Points) -> pl.LazyFrame:
 def _null_unless_clustering(row: Row, score: pl.Expr) -> pl.Expr:
     """Return the score if 2 <= n_clusters < n, else NULL (scikit-learn raises an error instead).
 
-    `row` maps the name of an internal_statistics column to its expression.
+    `row` maps the names of internal_statistics columns to expressions.
     """
     return pl.when((row("n_clusters") >= 2) & (row("n_clusters") < row("n"))).then(score)
 
@@ -171,7 +172,7 @@ def _null_unless_clustering(row: Row, score: pl.Expr) -> pl.Expr:
 def _calinski_harabasz_score(row: Row) -> pl.Expr:
     """Return the Calinski-Harabasz score of a partition, or 1 if ssw is 0, as in scikit-learn.
 
-    `row` maps the name of an internal_statistics column to its expression.
+    `row` maps the names of internal_statistics columns to expressions.
     """
     n, n_clusters, ssw = to_double(row("n")), to_double(row("n_clusters")), row("ssw")
     score = (row("ssb") / (n_clusters - 1)) / (ssw / (n - n_clusters))
@@ -181,7 +182,7 @@ def _calinski_harabasz_score(row: Row) -> pl.Expr:
 def _log_ss_ratio(row: Row) -> pl.Expr:
     """Return ln(ssb / ssw), or NULL if ssb or ssw is 0.
 
-    `row` maps the name of an internal_statistics column to its expression.
+    `row` maps the names of internal_statistics columns to expressions.
     """
     is_defined = (row("ssw") > 0) & (row("ssb") > 0)
     return pl.when(is_defined).then((row("ssb") / row("ssw")).log())
@@ -191,28 +192,28 @@ def _scattering(row: Row) -> pl.Expr:
     """Return the Scat term of the SD and S_Dbw indices.
 
     The Scat term is the mean norm of the clusters' variance vectors, divided by the norm of the
-    variance vector of the whole partition. `row` maps the name of a column to its expression. The
-    columns are n, n_clusters and those of _spread_totals.
+    variance vector of the whole partition. `row` maps column names to expressions. The columns are
+    n, n_clusters and those of _spread_totals.
     """
     mean_norm = row("variance_norm_sum") / row("n_clusters")
     return ratio(mean_norm, row("total_squares_norm") / row("n"))
 
 
 def _pbm_index(row: Row) -> pl.Expr:
-    """Return the PBM index of a partition: (e / w x d / n_clusters)^2.
+    """Return the PBM index of a partition, which is (e / w x d / n_clusters)^2.
 
-    e and w are the sums of the distances from all points to the center of the partition and to
-    their own centers, and d is the largest distance between two centers. `row` maps the name of an
-    internal_statistics column to its expression.
+    Here, e is the sum of the distances from all points to the center of the partition, w is the sum
+    of their distances to their own centers, and d is the largest distance between two centers.
+    `row` maps the names of internal_statistics columns to expressions.
     """
     distances_ratio = ratio(row("overall_distances"), row("distances"))
     return (distances_ratio * row("most_gap") / to_double(row("n_clusters"))).pow(2)
 
 
 def internal_scores(row: Row, *, squares_add_up: bool) -> Terms:
-    """Return the index columns of internal_report as expressions, keyed by name.
+    """Return expressions for the index columns of internal_report, keyed by name.
 
-    `row` maps the name of an internal_statistics column to its expression. `squares_add_up` tells
+    `row` maps the names of internal_statistics columns to expressions. `squares_add_up` tells
     whether the sums of squares within and between clusters add up to the total (see Points). If the
     sums do not add up, the scores that need the total are NULL.
     """
@@ -261,7 +262,7 @@ def _density_radii(points: Points) -> pl.LazyFrame:
 
 
 def _neighbor_totals(points: Points) -> pl.LazyFrame:
-    """Return the wemmert_gancarski and density of each partition, computed by CenterNeighbors.
+    """Return wemmert_gancarski and density for each partition, computed by CenterNeighbors.
 
     When the result is collected, the points are streamed, and the centers are in memory.
     """
@@ -272,7 +273,7 @@ def _neighbor_totals(points: Points) -> pl.LazyFrame:
     types = pl.Schema(clusters.select(keys).collect_schema() | results)
 
     def totals_by_partition(clusters: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows for all partitions, computed from the rows of their clusters."""
+        """Return the totals of all partitions, computed from one row per cluster."""
         starts = partition_starts(clusters, keys)
         _check_cluster_pairs(np.diff(starts))
         firsts = clusters[starts[:-1]] if clusters.height else clusters

@@ -70,7 +70,7 @@ def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
 
 
 def _score_terms(options: SilhouetteOptions) -> Terms:
-    """Return the columns of silhouette_score from silhouette to std_error as expressions.
+    """Return expressions for the columns of silhouette_score, from silhouette to std_error.
 
     The expressions read a frame with one row per partition and these columns:
 
@@ -122,12 +122,12 @@ def _std_error() -> pl.Expr:
 def _cluster_silhouettes(
     points: Points, options: SilhouetteOptions, level: str = "cluster"
 ) -> pl.LazyFrame:
-    """Return one row per cluster with queries, that is, points whose silhouettes are computed.
+    """Return one row per cluster that contains queries (points whose silhouettes are computed).
 
-    The columns are those that identify the cluster, and
+    The columns are those that identify the cluster, and the following:
 
     - a, b, silhouette, lower and upper: the means of these values over the cluster's queries. The
-      silhouette of a query is the middle of its lower and upper bounds.
+      silhouette of a query is the midpoint of its lower and upper bounds.
     - n_queries and n_exact: the number of queries, and how many of them have exact silhouettes.
     - squares: the sum of the squared deviations of the silhouettes from their mean.
     - reference_variance: the variance of the mean silhouette of the cluster or of the partition,
@@ -180,8 +180,8 @@ def silhouette_samples(
     ----------
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine', the points are read as a stream. For
-        other distances, all points are in memory when you collect the result, or only the drawn
-        points if you set reference_size.
+        other distances, all points are in memory when you collect the result. If you set
+        reference_size, only the drawn points are in memory.
     id : str or Expr, optional
         Identifier of a point. By default, the id is the row number in the frame, counted from 0.
     method : {'exact', 'sample'}
@@ -213,9 +213,9 @@ def silhouette_samples(
     Notes
     -----
     Means of squared distances are computed from the moments of the clusters. For other distances,
-    certified bounds rule out clusters that cannot be the nearest, or the furthest. For the
-    remaining clusters, the distances to all of their points are computed. For cityblock, only sums
-    of distances are computed, from running sums of sorted coordinates.
+    certified bounds rule out clusters that cannot be the nearest (or furthest) one. For the
+    remaining clusters, the distances to all of their points are computed. For cityblock, only the
+    sums of distances are computed, using running sums of the sorted coordinates.
     In SQL: ``FROM clustereval.silhouette_samples(tbl, [x, y], cluster)``.
 
     References
@@ -292,11 +292,11 @@ def silhouette_clusters(
     ----------
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine', the points are read as a stream. For
-        other distances, all points are in memory when you collect the result, or only the drawn
-        points if you set reference_size.
+        other distances, all points are in memory when you collect the result. If you set
+        reference_size, only the drawn points are in memory.
     id : str or Expr, optional
-        Identifier of a point. A sample is drawn in the order of the ids. By default, the id is the
-        row number, counted from 0.
+        Identifier of a point. A sample depends on the order of the ids rather than the order of the
+        rows. By default, the id is the row number, counted from 0.
     method : {'exact', 'sample'}
         Whether to evaluate all points or only a sample of them (see silhouette_score).
     between, sample_size, reference_size, random_state : as in silhouette_score
@@ -395,11 +395,11 @@ def silhouette_score(
     ----------
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine', the points are read as a stream. For
-        other distances, all points are in memory when you collect the result, or only the drawn
-        points if you set reference_size.
+        other distances, all points are in memory when you collect the result. If you set
+        reference_size, only the drawn points are in memory.
     id : str or Expr, optional
-        Identifier of a point. A sample is drawn in the order of the ids. By default, the id is the
-        row number, counted from 0.
+        Identifier of a point. A sample depends on the order of the ids rather than the order of the
+        rows. By default, the id is the row number, counted from 0.
     method : {'exact', 'simplified', 'bounds', 'sample'}
         'exact' uses mean distances to all points. 'simplified' uses distances to the centers
         instead. 'bounds' computes certified bounds on the exact score from the moments of the
@@ -416,7 +416,7 @@ def silhouette_score(
         With method 'exact', the maximum width of the interval from silhouette_lower to
         silhouette_upper. For 'euclidean', only as many points are evaluated as are needed to reach
         this width, beginning with the points that have the widest bounds. For the remaining points,
-        the middle of the bounds is used. For other distances, all silhouettes are exact.
+        the midpoint of the bounds is used. For other distances, all silhouettes are exact.
     sample_size : int, optional
         With method 'sample', the number of points to evaluate. All points are evaluated if there
         are fewer, or if sample_size is None and reference_size is given.
@@ -425,7 +425,7 @@ def silhouette_score(
         references. Must be at least 2. The evaluated points are compared only with the references.
         If a cluster has fewer points, all of them are used as references. By default, the evaluated
         points are compared with all points. 'sqeuclidean' and 'cosine' always use all points,
-        because their means need no pairs of points.
+        because their means can be computed without comparing pairs of points.
     confidence : float
         With method 'sample', the probability, between 0 and 1, that silhouette_lower and
         silhouette_upper enclose the exact score.
@@ -441,7 +441,7 @@ def silhouette_score(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted. The columns are the partition columns,
-        n_clusters, n_singletons, and
+        n_clusters, n_singletons and the following:
 
         - n: the number of points that are counted.
         - n_dropped: the number of rows that are left out.
@@ -467,7 +467,7 @@ def silhouette_score(
 
     Notes
     -----
-    For the computation of mean distances, see silhouette_samples. For a sample, the limits are
+    See silhouette_samples for how mean distances are computed. For a sample, the limits are
     silhouette -/+ z std_error, where z is a quantile of the normal distribution. If only one of
     several points is sampled, the limits are -1 and 1. If the sampled points are compared with all
     points, a and b are exact, so the mean is unbiased. The mean computed by scikit-learn is biased,
@@ -476,11 +476,11 @@ def silhouette_score(
     cluster of N points with t references increases the variance by (1 - t / N) t / (t - 1) times
     the sum of the squared influences of its references. To compute the influence of a reference,
     take the excess of its distance over the mean distance, multiply it by ds/da or ds/db, average
-    over the sampled points, and divide by t. The estimates of a and b are unbiased, but the
-    silhouette is biased, because it is not linear in a and b, and because b is the smallest of
+    the result over the sampled points, and divide by t. The estimates of a and b are unbiased, but
+    the silhouette is biased, because it is not linear in a and b, and because b is the smallest of
     several estimates. To correct for this bias, the average of 2 s - (s+ + s-) / 2 is used instead
-    of the average of s, where s+ and s- are computed from mean distances shifted up and down in
-    proportion to the difference between two halves of the references.
+    of the average of s. Here, s+ and s- are computed from mean distances that are shifted up and
+    down in proportion to the difference between two halves of the references.
     In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``. In DuckDB versions before
     2.0, put the option between in quotes: ``"between" := 'furthest'``.
 

@@ -108,7 +108,7 @@ def check_means_options(
     reference_size: int | None,
     random_state: int,
 ) -> SilhouetteOptions:
-    """Return the options of silhouette_samples, or raise an error if one is invalid."""
+    """Return the options as SilhouetteOptions, or raise an error if one of them is invalid."""
     check_choice("method", method, get_args(MeansMethod))
     return check_silhouette_options(
         SilhouetteOptions(

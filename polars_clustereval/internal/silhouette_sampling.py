@@ -1,10 +1,10 @@
-"""silhouette_sampling: silhouettes of sampled points, estimated from sampled references.
+"""silhouette_sampling: estimates of silhouettes, computed from samples of the points.
 
-A query is a point whose silhouette is computed. Mean distances to a cluster are estimated from
-references: t points that are drawn from the cluster without replacement. If the cluster has no more
-than t points, all of them are references. All queries use the same references, so the error caused
-by sampling the references does not average out over the queries. The variance of this error equals
-the variance of a sum of influences, one for each reference.
+A query is a point whose silhouette is computed. The mean distance from a query to a cluster is
+estimated from references, which are t points drawn from the cluster without replacement. If the
+cluster has no more than t points, all of them are references. All queries use the same references,
+so the error caused by sampling the references does not average out over the queries. This error has
+the same variance as the sum of the influences of all references.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ _DISTANCES_AT_ONCE = 2**20
 
 
 def _with_places(points: Points, rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows with a column `place`: the position of the id in its partition, from 0."""
+    """Return the rows with an added column `place`.
+
+    The column contains the position of each id within its partition, counted from 0.
+    """
     if points.keys or points.has_user_id:
         rows = rows.sort([*points.keys, "id"], nulls_last=True)
     place = pl.col("place").cast(pl.Int64)
@@ -70,9 +73,9 @@ def _sample_key(seed: int) -> pl.Expr:
 
 
 def _rank_by(key: str, by: list[str]) -> pl.Expr:
-    """Return the rank of each row by its sample key, counted from 1.
+    """Return the rank of each row's sample key, counted from 1.
 
-    Rows are ranked separately within each group of the columns `by`.
+    The columns `by` divide the rows into groups, and each group is ranked separately.
     """
     rank = pl.struct(key, "place").rank("ordinal")
     return rank.over(by) if by else rank
@@ -97,9 +100,9 @@ def draw_points(points: Points, options: SilhouetteOptions) -> Points:
     """Collect the queries and references immediately, and return them as points.
 
     No other rows are held in memory. The returned rows have the flags is_query, is_reference and
-    is_odd, and a column `size` with the size of the row's cluster. The flag is_odd is true if the
-    rank of the row within its cluster is odd. This flag divides the references into two halves. The
-    keys of all rows are read first, and then the vectors of the drawn rows.
+    is_odd, and a column `size` that contains the size of the row's cluster. The flag is_odd divides
+    the references into two halves. It is true if the row has an odd rank within its cluster. The
+    keys of all rows are read first. Then the vectors of the drawn rows are read.
     """
     keys, n = points.partition_keys, pl.col("n")
     total = n.sum().over(keys) if keys else n.sum()
@@ -124,14 +127,14 @@ def _draw(
     """Return the ids of the queries and references, along with the flags is_query and is_reference.
 
     The queries and references are the rows with the smallest sample keys. `keyed` contains all
-    points, with both sample keys and the sizes of each point's cluster and partition. Only rows
-    with small keys are stored and ranked. The expected number of these rows exceeds the required
-    number by about `margin` standard deviations. If margin is None, all rows are ranked. If too few
-    rows were ranked, the result is None.
+    points, along with their two sample keys and the sizes of their clusters and partitions. Only
+    rows with small keys are stored and ranked. The expected number of ranked rows exceeds the
+    required number by about `margin` standard deviations. If margin is None, all rows are ranked.
+    If too few rows were ranked, the result is None.
     """
 
     def limit(size: int | None, population: str) -> pl.Expr:
-        """Return the cutoff at or above which sample keys are left out of a draw of this size."""
+        """Return the cutoff for a draw of this size. Rows with a smaller sample key are kept."""
         if size is None or margin is None:
             return pl.lit(PRIME)
         share = float(size + margin * size**0.5 + margin**2) / pl.col(population)
@@ -215,7 +218,7 @@ def _split_drawn(part: Partition, distance: Distance) -> _DrawnPartition:
 
 
 class Estimates(NamedTuple):
-    """Estimated silhouettes of the m queries in a partition, with their errors."""
+    """Estimated silhouettes of the m queries in a partition, and the variances of the estimates."""
 
     #: Mean distances to the references. Silhouettes computed from them have a bias of the order 1 /
     #: t.
@@ -228,12 +231,11 @@ class Estimates(NamedTuple):
 
 
 def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Estimates:
-    """Return the estimates for a partition's queries, computed from distances to its references.
+    """Estimate the silhouettes of a partition's queries from their distances to the references.
 
-    The variances are those of mean silhouettes over groups of queries. The groups depend on
-    `level`. If the level is 'point', each query is a group. If the level is 'cluster', the queries
-    of each cluster form a group. If the level is 'partition', all queries of the partition form a
-    group.
+    Each variance refers to the mean silhouette of a group of queries. The groups depend on `level`.
+    If the level is 'point', each query is a group. If the level is 'cluster', the queries of each
+    cluster form a group. If the level is 'partition', all queries of the partition form a group.
     """
     drawn = _split_drawn(part, distance)
     own_sizes = drawn.sizes[drawn.own]
@@ -251,8 +253,8 @@ def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Est
 def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
     """Return the silhouette terms a and b of m queries, given their mean distances to k clusters.
 
-    `means` contains the mean distances and has shape (m, k). `own` contains the number of each
-    query's own cluster and has shape (m,).
+    `means` contains the mean distances and has shape (m, k). `own` contains the cluster number of
+    each query and has shape (m,).
     """
     others = means.copy()
     a = take_own_means(others, own)
@@ -265,9 +267,10 @@ def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
 def _reference_means(drawn: _DrawnPartition) -> tuple[Floats, Floats]:
     """Return the mean distances from queries to references, and the deviations of these means.
 
-    Both arrays have shape (m, k). A deviation is half the difference between the means over the two
-    halves of the references, multiplied by the square root of the share of the cluster that was not
-    drawn. A query that is also a reference is excluded from its own means.
+    Both arrays have shape (m, k). A deviation is computed from the mean distances to the two halves
+    of the references. It is half the difference between these two means, multiplied by the square
+    root of the share of the cluster that was not drawn. A query that is also a reference is
+    excluded from its own means.
     """
     m, k = len(drawn.x), len(drawn.sizes)
     means, deviations = np.empty((m, k)), np.zeros((m, k))
@@ -311,7 +314,7 @@ def _silhouette_gradients(own: Floats, other: Floats) -> tuple[Floats, Floats]:
 
 
 def _reference_variances(drawn: _DrawnPartition, means: MeanDistances, level: str) -> Floats:
-    """Return the field `variances` of Estimates for groups of queries at the given level."""
+    """Return the variances for the class Estimates, with queries grouped at the given level."""
     m, k = len(drawn.x), len(drawn.sizes)
     variances = np.zeros(m)
     if k < 2:
@@ -357,10 +360,11 @@ def _squared_influences(
     """Return, for each group of queries, the sum of the squared influences of the references.
 
     The influence of a reference on a group is a sum over the queries in the group. Each query
-    contributes its weight multiplied by the amount by which its distance to the reference exceeds
-    its mean distance. `x` contains the m queries and has shape (m, d). `places` contains the
-    position of each query among the references, or -1 if the query is not a reference. `group`
-    contains the group number of each query, in ascending order. Both arrays have shape (m,).
+    contributes a product of two factors. The first is the query's weight, and the second is its
+    distance to the reference minus its mean distance. `x` contains the m queries and has shape (m,
+    d). `places` contains the position of each query among the references, or -1 if the query is not
+    a reference. `group` contains the group number of each query, in ascending order. Both arrays
+    have shape (m,).
     """
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     squares = np.zeros(len(starts))

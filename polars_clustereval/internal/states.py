@@ -59,7 +59,7 @@ _NEED_MEAN_DISTANCES = ("compactness", "davies_bouldin_score", "pbm_index")
 
 
 def _sum_error(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return the exact sum x + y minus its value rounded to Float64, computed by Knuth's TwoSum."""
+    """Return the exact sum x + y minus the Float64 sum, computed by Knuth's TwoSum algorithm."""
     total = x + y
     part = total - x
     return (x - (total - part)) + (y - part)
@@ -212,7 +212,7 @@ def _finite_fault(name: str) -> pl.Expr:
 
 
 def _explode_states(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row for each coordinate of each state with points.
+    """Return one row for each coordinate of each state that has points.
 
     The column i contains the index of the coordinate, counted from 0.
     """
@@ -226,9 +226,10 @@ def _explode_states(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _point_moments(points: Points) -> pl.LazyFrame:
-    """Return one row per cluster with points, with its key columns and the columns in _LISTS.
+    """Return a row for each cluster that has points, with its keys and the columns in _LISTS.
 
-    The points are read twice: first for the means, and then for the deviations from the means.
+    The points are read twice: once to compute the means, and once to compute the deviations from
+    the means.
     """
     keys = points.cluster_keys
     is_long = isinstance(points.form, LongVectors)
@@ -260,11 +261,12 @@ def _origin_list(points: Points) -> pl.Expr:
 
 
 def _wide_deviations(points: Points) -> pl.LazyFrame:
-    """Return one row per cluster with points. Its five lists have one number per coordinate.
+    """Return one row for each cluster that contains points, with five lists.
 
-    The lists are reference, shift, m2, minimum and maximum. The list reference contains the means
-    of x up to rounding errors, and shift contains the mean deviations from reference. The lists
-    minimum and maximum are in the user's coordinates.
+    The lists are `reference`, `shift`, `m2`, `minimum` and `maximum`, and each of them has one
+    number per coordinate. The list `reference` contains the means of x, up to rounding errors. The
+    list `shift` contains the mean deviations from `reference`. The lists `minimum` and `maximum`
+    are in the user's coordinates.
     """
     form, keys = points.form, points.cluster_keys
     means = points.centers.select(*keys, *form.columns("m"))
@@ -309,9 +311,9 @@ def _long_deviations(points: Points) -> pl.LazyFrame:
 
 
 def _merge_states(states: _States) -> pl.LazyFrame:
-    """Return one row per cluster, in which all states of the cluster are merged.
+    """Merge all states of each cluster into a single row.
 
-    The result has the columns of `states`.
+    The result has the same columns as `states`.
     """
     by = [*states.keys, "cluster"]
     counts = states.rows.group_by(by).agg(pl.col(_COUNTS).sum())
@@ -321,13 +323,13 @@ def _merge_states(states: _States) -> pl.LazyFrame:
 
 
 def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the merged columns in _LISTS, with one row per cluster and coordinate.
+    """Return the columns in _LISTS, merged into one row for each cluster and coordinate.
 
     The columns `by` identify the cluster and the coordinate. `values` contains the column n and the
     columns in _LISTS, with one row for each state and coordinate. The formula by Chan, Golub and
     LeVeque is applied to any number of states: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2.
-    Before the means are squared, `reference` is subtracted from them. `reference` is the overall
-    mean up to rounding errors.
+    Before the means are squared, `reference` is subtracted from them. This reference is the overall
+    mean, up to rounding errors.
     """
     n, mean, deviation = to_double(pl.col("n")), pl.col("mean"), pl.col("deviation")
     # Both uses need exactly the same references, and a second evaluation might add numbers in
@@ -367,9 +369,10 @@ def _weighted_mean(n: pl.Expr, x: pl.Expr) -> pl.Expr:
 def _points_of_states(states: _States, distance: Distance, factors: list[float]) -> Points:
     """Return the clusters of `states` as Points with centers and spreads but without rows.
 
-    Sums of distances are always computed for sqeuclidean, because only these sums can be computed
-    from states. The sum of squared distances to any center is the sum of squared distances to the
-    mean, plus n times the squared distance between the center and the mean.
+    Sums of distances are always computed for sqeuclidean, because states do not contain enough
+    information about other distances. The sum of squared distances to any center is the sum of
+    squared distances to the mean, plus n times the squared distance between the center and the
+    mean.
     """
     form = WideVectors(len(factors), distance, factors, is_moved=True)
     merged = _merge_states(states).cache()
@@ -391,7 +394,7 @@ def _points_of_states(states: _States, distance: Distance, factors: list[float])
 def _state_centers(
     merged: pl.LazyFrame, form: WideVectors, by: list[str], keys: list[str]
 ) -> pl.LazyFrame:
-    """Return one row per cluster, with the columns `by`, size, and the vectors m, v and c.
+    """Return a row for each cluster, with the columns `by`, its size, and the vectors m, v and c.
 
     `form` describes the vectors. `merged` contains one state for each cluster with points. Like
     points, the states are shifted by the origin of their partition and multiplied by the weight
@@ -452,12 +455,12 @@ def cluster_states(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per cluster, sorted by partition and cluster. The first
-        columns are the partition columns, cluster, and the counts n, n_dropped and n_noise. The
-        count n is the number of points in the cluster, and n_dropped is the number of rows without
-        a vector or without a cluster. The other columns are the lists mean, mean_correction, m2,
+        columns are the partition columns, the cluster, and the counts n, n_dropped and n_noise. The
+        count n is the number of points in the cluster, and n_dropped is the number of rows that
+        lack a vector or a cluster. The other columns are the lists mean, mean_correction, m2,
         minimum and maximum, which have one number per coordinate. The list m2 contains the sums of
-        squared deviations from the mean. The sum mean + mean_correction is the mean with more
-        digits than a single number can hold. If all rows of a cluster are left out, the cluster has
+        squared deviations from the mean. The sum mean + mean_correction represents the mean more
+        precisely than a single number could. If all rows of a cluster are left out, the cluster has
         n = 0 and no lists. If there are no rows, the result is empty.
 
     Raises
@@ -500,7 +503,7 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One result of cluster_states, or several results concatenated. The columns n_dropped,
+        A result of cluster_states, or several such results concatenated. The columns n_dropped,
         n_noise and mean_correction may be missing or NULL, and are then treated as 0. A LazyFrame
         is checked and merged when you collect the result.
     partition_by : str, Expr or sequence of these, optional
@@ -555,12 +558,12 @@ def internal_report_from_states(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One result of cluster_states, or several results concatenated. States of the same cluster
+        A result of cluster_states, or several such results concatenated. States of the same cluster
         are merged. The columns n_dropped, n_noise and mean_correction may be missing or NULL, and
         are then treated as 0. A LazyFrame is checked when you collect the result.
     distance : {'euclidean', 'sqeuclidean'}
-        The name of the distance between points, which is not case-sensitive. Sums of other
-        distances cannot be merged.
+        The name of the distance between points, which is not case-sensitive. Only 'euclidean' and
+        'sqeuclidean' are available, because sums of other distances cannot be merged.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is also a group.
     weights : sequence of float, optional
@@ -572,10 +575,10 @@ def internal_report_from_states(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, with the rows and columns of internal_report for all points of the
-        states. The indices compactness, davies_bouldin_score and pbm_index depend on mean
-        distances. Because mean distances can be merged for sqeuclidean but not for euclidean, these
-        three indices are NULL for euclidean.
+        Same kind as `frame`, with the rows and columns that internal_report would return for all
+        points in the states. The indices compactness, davies_bouldin_score and pbm_index depend on
+        mean distances. Because mean distances can be merged for sqeuclidean but not for euclidean,
+        these three indices are NULL for euclidean.
 
     Raises
     ------

@@ -1,10 +1,10 @@
 """two_passes: cluster centers and the distances to them, computed in two passes over the points.
 
-For most points, sums of plain coordinates are accurate enough. In some partitions, however, these
-sums may be inaccurate, for example if clusters are narrow compared with their distance from 0. The
-sums themselves reveal which partitions are doubtful. The points in doubtful partitions are read
-again with the precautions of Points.with_vectors. The class VectorForm explains the vectors c, v
-and g.
+In most partitions, sums of unshifted coordinates are accurate enough. In some partitions, however,
+these sums may be inaccurate, for example if clusters are narrow compared with their distance from
+0. These doubtful partitions can be recognized from the sums. The points in doubtful partitions are
+read again with the method Points.with_vectors, which shifts the coordinates if necessary. The class
+VectorForm explains the vectors c, v and g.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _SMALL_GAP = 1e-9
 def read_points_in_two_passes(
     frame: Frame, vector: Vector, cluster: Column, options: PointOptions, **given: Any
 ) -> Points:
-    """Return points as read_points does, for a caller that needs only cluster statistics.
+    """Read points as read_points does, for a caller that needs only cluster statistics.
 
-    `given` contains additional arguments for read_rows. Use only all_centers, spreads and clusters
-    of the result. Collecting these frames raises an error if the distance of any point is not
-    finite. The vectors refer to the points as they were read. The coordinates are shifted in some
-    partitions and not in others.
+    `given` contains additional arguments for read_rows. Use only the attributes all_centers,
+    spreads and clusters of the result. Collecting these frames raises an error if any point's
+    distance to its center is not finite. In some partitions, the coordinates were shifted when the
+    points were read, and the vectors of these partitions are shifted in the same way.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     if options.center == "median" or options.distance.name == "cosine":
@@ -66,7 +66,7 @@ def read_points_in_two_passes(
 
 
 def _join_centers(points: Points) -> pl.LazyFrame:
-    """Return the spreads of the points, joined with the columns of their centers."""
+    """Return the spreads of the clusters, joined with the columns of the cluster centers."""
     keys = points.cluster_keys
     return points.spreads.join(points.all_centers, on=keys, how="left", nulls_equal=True)
 
@@ -86,7 +86,9 @@ def _with_table(points: Points, table: pl.LazyFrame) -> Points:
 
 
 def _sum_long_vectors(points: Points) -> pl.LazyFrame:
-    """Return the table of _join_centers for long vectors, from a single pass that sums the vectors.
+    """Return the same table as _join_centers, but for long vectors.
+
+    The table is computed in a single pass that sums the vectors.
 
     Columns that depend on the distances to centers or on their squares are NULL.
     """
@@ -158,7 +160,10 @@ def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> p
     numbers = clusters.select(keys).with_row_index("number")
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of points, and return an empty frame because a stream requires a result."""
+        """Add a batch of points to the sums.
+
+        Return an empty frame, because a stream requires a result for each batch.
+        """
         # Filtering or joining the stream would copy all vectors.
         batch = batch if batch["kept"].all() else batch.filter("kept")
         joined = batch.select(keys).join(
@@ -203,11 +208,11 @@ def _found_columns(sums: DistanceSums, clusters: pl.DataFrame, points: Points) -
 
 
 def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
-    """Return `table` with the rows of doubtful partitions recomputed from shifted points.
+    """Return `table`, with the rows of doubtful partitions recomputed from shifted points.
 
-    `table` has one row per cluster, with statistics of the points `plain`, whose coordinates are
-    not shifted. `points` contains the same points without the vector x. Raise an error if the
-    distance of any point is not finite.
+    `table` has one row per cluster, with statistics of the points in `plain`. The coordinates of
+    these points are not shifted. `points` contains the same points without the vector x. Raise an
+    error if any point's distance to its center is not finite.
     """
     keys, rows = points.partition_keys, points.rows
     doubtful = _find_doubtful(table, points, plain.form)
@@ -229,8 +234,8 @@ def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.
 
     The result contains the key columns and a column `again` that is always true. `table` and
     `points` are the arguments of _settle, and `form` describes the vectors in the table. Numbers
-    with few digits can be summed without losing digits, so a partition of such numbers is doubtful
-    only if a distance is not finite.
+    with few digits can be summed without losing digits. Therefore, a partition that contains only
+    such numbers is doubtful only if a distance is not finite.
     """
     keys, invalid = points.partition_keys, table.filter(pl.col("n_invalid") > 0)
     doubtful, clusters = [invalid], table.filter(pl.col("n") > 0)
@@ -244,7 +249,7 @@ def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.
 
 
 def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers) -> Booleans:
-    """Return, for each partition, whether plain sums of its points may have lost digits.
+    """Return, for each partition, whether sums of unshifted coordinates may have lost digits.
 
     The result has shape (q,) for q partitions. `clusters` has k rows, sorted by partition. `starts`
     contains the index of the first row of each partition and has shape (q,).
@@ -270,7 +275,7 @@ def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers)
 
 
 def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
-    """Return whether sums of squares are positive but small relative to those of the centers."""
+    """Return whether each sum of squares is positive but small compared with `of_centers`."""
     return (squares > 0) & (squares < SMALL_SPREAD**2 * of_centers)
 
 

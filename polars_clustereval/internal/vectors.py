@@ -42,7 +42,7 @@ Missing = Literal["error", "drop"]
 
 
 class Coordinates(NamedTuple):
-    """The coordinates of a frame's vectors, as expressions over the rows of that frame."""
+    """The coordinates of the vectors in a frame, as expressions over the rows of the frame."""
 
     exprs: list[pl.Expr]
     #: Number of coordinates of a row.
@@ -72,9 +72,9 @@ def check_vector(
     """Return the coordinates specified by the user's argument `vector`, as expressions.
 
     `vector` must specify either a single list or array column or several numeric columns of `lazy`.
-    `counts` is true for each row that will be evaluated if it has a vector. In a list column, the
-    longest list in these rows determines the number of coordinates. If `missing` is 'drop', rows
-    with a NULL coordinate have no vector.
+    `counts` is true for each row that will be evaluated, provided that it has a vector. In a list
+    column, the longest list among these rows determines the number of coordinates. If `missing` is
+    'drop', rows with a NULL coordinate have no vector.
     """
     named = _vector_columns(lazy, vector)
     columns = [expr for _, expr in named]
@@ -112,14 +112,14 @@ def _are_columns(vector: Vector) -> bool:
 def _has_few_digits(dtype: pl.DataType) -> bool:
     """Return whether numbers of the type `dtype` have at most 24 significant bits.
 
-    Float64 sums of such numbers keep enough digits. For other numbers, an origin must be subtracted
-    first.
+    Sums of such numbers in Float64 are accurate enough. For other numbers, an origin must be
+    subtracted first.
     """
     return dtype in (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
 
 
 def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[tuple[str, pl.Expr]]:
-    """Return a pair of a name and an expression for each column of `vector`.
+    """Return a (name, expression) pair for each column of `vector`.
 
     The expressions are named x_0, x_1, and so on. `vector` is a name, an expression, a selector or
     a sequence of these. Raise an error if a part has any other type, or if a column does not exist
@@ -227,7 +227,7 @@ def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | N
     """Return `array` with floating-point elements, or None if `dims` is below MIN_LONG_DIMS.
 
     `array` is a column of arrays with `dims` elements of type `inner`. Long vectors are processed
-    as numpy arrays, and shorter vectors are processed as one column per coordinate.
+    as numpy arrays. For shorter vectors, each coordinate is processed as a separate column.
     """
     if dims < long_vectors.MIN_LONG_DIMS:
         return None
@@ -341,10 +341,11 @@ def _text_fault(size: pl.Expr) -> pl.Expr:
 
 
 def _text_error(facts: dict[str, Any], size: int | None) -> ClusterEvalError:
-    """Return the error of parse_vector for a faulty text.
+    """Return the error that parse_vector raises for a faulty text.
 
-    `facts` maps each column of _read_texts to its value for this text, and maps `fault` to the code
-    that _text_fault returned. `size` is the length that the user requested, or None.
+    `facts` is a mapping from the columns of _read_texts to their values for this text. It also
+    contains the key `fault`, with the code that _text_fault returned. `size` is the length that the
+    user requested, or None.
     """
     text = facts["text"]
     # Long texts are cut off, because their start is enough to identify the row.
@@ -369,11 +370,11 @@ def _repeat_zero(n: pl.Expr) -> pl.Expr:
 
 
 def _fill_entries() -> pl.Expr:
-    """Return the coordinates of a sparse vector up to its last entry, including zeros.
+    """Return the coordinates of a sparse vector, including zeros, up to its last entry.
 
     The result is an expression for use in list.eval. The expression expects a list of alternating
-    indices and coordinates, with the indices in any order. _pad_vector appends the zeros after the
-    last entry.
+    indices and coordinates, with the indices in any order. The function _pad_vector appends the
+    zeros after the last entry.
     """
     index = pl.element().gather_every(2).cast(pl.Int64)
     coordinate = pl.element().gather_every(2, 1).sort_by(index)
@@ -383,7 +384,7 @@ def _fill_entries() -> pl.Expr:
 
 
 def _pad_vector(values: pl.Expr, length: pl.Expr) -> pl.Expr:
-    """Return the lists `values`, each padded with zeros to `length` elements."""
+    """Return the lists in `values`, padded with zeros to `length` elements."""
     return pl.concat_list(values, _repeat_zero(length - values.list.len().cast(pl.Int64)))
 
 
@@ -488,8 +489,8 @@ def _value_profiles(
     The result has one row for each combination of partition and value. A profile is the list of
     class shares among the rows with this value, in the sorted order of the partition's classes.
     `label` is an expression for the class of each row, and its output name is label. `keys` maps
-    the internal names of the partition columns to the user's names. The result contains the
-    partition columns under their internal names, value and profile.
+    the internal names of the partition columns to the user's names. The result contains the columns
+    value and profile, and the partition columns under their internal names.
     """
     value_keys, rank, n = [*keys, "value"], pl.col("rank"), pl.col("n")
     columns = {name: column_named(key) for name, key in keys.items()}
@@ -558,17 +559,17 @@ def vdm_encode(
     label : str or Expr
         The class or cluster of each row. Rows with a NULL label are not counted.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are encoded separately, each over its own classes. NULL is also a
-        group.
+        Columns whose groups are encoded separately, each with its own set of classes. NULL is also
+        a group.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with the columns and rows of `frame` in the same order. (The SQL macro
         returns the rows in any order.) For each nominal column u, the result has an additional
-        column u_vdm, which contains the profile of each value. A profile is the list of P(c | u)
-        for all classes c, in sorted order. A row with a NULL label also gets the profile of its
-        value. If a value occurs only in rows with a NULL label, its profile is NULL.
+        column u_vdm, which contains the profile of each row's value. A profile lists P(c | u) for
+        all classes c, in sorted order. Rows with a NULL label also get the profile of their value.
+        If a value occurs only in rows with a NULL label, its profile is NULL.
 
     Raises
     ------
@@ -581,9 +582,9 @@ def vdm_encode(
     -----
     VDM_p(a, b) = Σ_c |P(c|a) − P(c|b)|^p is the p-th power of a Minkowski distance between
     profiles. Therefore, the mixed distance (Σ_x |x − x'|^p + Σ_u VDM_p)^(1/p) is a Minkowski
-    distance between vectors that consist of the numbers and the profiles. To give a column the
-    weight w, multiply its profile by w^(1/p).
-    In SQL: ``FROM clustereval.vdm_encode(tbl, columns, label)``.
+    distance between vectors that combine the numbers with the profiles. To give a column the weight
+    w, multiply its profile by w^(1/p). In SQL: ``FROM clustereval.vdm_encode(tbl, columns,
+    label)``.
 
     References
     ----------

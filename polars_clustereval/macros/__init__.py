@@ -1,9 +1,9 @@
 """Access to the macros in ``sql/`` as text, in a DuckDB connection, or in a database file.
 
-``text`` reads the files and combines them into one (`bundle`). ``registration`` creates the macros
-in a connection (`register`). ``cache`` maintains a database from which ``registration`` copies the
-macros. ``database`` writes a database file with the macros. ``cache_folder`` decides which files in
-the cache are trusted.
+``text`` reads the files and combines them into a single text (`bundle`). ``registration`` creates
+the macros in a connection (`register`). ``cache`` maintains a database from which ``registration``
+copies the macros. ``database`` writes a database file with the macros. ``cache_folder`` decides
+which files in the cache are trusted.
 """
 
 from __future__ import annotations

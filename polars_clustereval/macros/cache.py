@@ -1,9 +1,9 @@
-"""A cached DuckDB database: copying macros from it is ten times as fast as parsing them.
+"""A cached DuckDB database with the macros, because copying them is faster than parsing them.
 
-DuckDB parses the SQL of the macros in 0.3 s, and copies macros from another database in 0.03 s. The
-first call of `register` writes a database with the macros to the user's cache folder, and later
-calls copy the macros from this database. If the cached database cannot be written or read, or is
-not trusted, the macros are parsed.
+DuckDB takes 0.3 s to parse the SQL of the macros, but only 0.03 s to copy the macros from another
+database. The first call of `register` writes a database with the macros to the user's cache folder,
+and later calls copy the macros from this database. If the cached database cannot be written or
+read, or is not trusted, the macros are parsed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAME_IN_CACHE = "macros"
 
 
 def copy_macros(con: duckdb.DuckDBPyConnection, text: str) -> bool:
-    """Copy the macros to the current database, and return whether this was possible.
+    """Copy the macros to the current database, and return whether the copy succeeded.
 
     `text` is the SQL that creates the macros and their schema. The current database must not
     contain this schema yet.
@@ -67,8 +67,8 @@ def attach_cached(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
 def cached_database(text: str, name: str) -> Path:
     """Return the path of a database with the macros in `text`, creating it if it does not exist.
 
-    If `text` contains a database name, `name` must be that name. Each file belongs to one text and
-    one version of DuckDB, so it never has to be updated.
+    If `text` contains a database name, `name` must be the same. Each file is specific to one text
+    and one version of DuckDB, so it never has to be updated.
     """
     key = f"{sha256(text.encode()).hexdigest()[:32]}-{duckdb.__version__}"
     folder = open_folder()
@@ -80,7 +80,7 @@ def cached_database(text: str, name: str) -> Path:
 def write_macros(text: str, path: Path, name: str, storage_version: str) -> None:
     """Write a database file with the macros in `text`, leaving no partial file if interrupted.
 
-    If `text` contains a database name, `name` must be that name. `storage_version` is the oldest
+    If `text` contains a database name, `name` must be the same. `storage_version` is the oldest
     version of DuckDB that can read the file, such as v1.4.0, or ``latest``.
     """
     # The file is moved to its place only when it is complete, because another process may look for

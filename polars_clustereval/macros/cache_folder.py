@@ -1,4 +1,4 @@
-"""The package's folder in the user's cache, and code that checks whether a file in it is trusted.
+"""The package's folder in the user's cache, and checks on whether the files in it can be trusted.
 
 The contents of the files in this folder end up in the user's database. Therefore, the folder and
 its files must belong to the user, and no other user may be able to write to them. Each file name
@@ -58,7 +58,7 @@ def open_folder() -> Path:
 
 
 def _find_cache() -> Path:
-    """Return the folder in which this system keeps the user's caches."""
+    """Return the folder in which the operating system keeps the user's caches."""
     if sys.platform == "win32":
         cache = _absolute("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -73,14 +73,17 @@ def _find_cache() -> Path:
 def _absolute(variable: str) -> Path | None:
     """Return the path in an environment variable, or None if it is unset, empty or relative.
 
-    A relative path would point to another folder whenever the working directory changes.
+    A relative path would refer to a different folder whenever the working directory changes.
     """
     path = Path(os.environ.get(variable, ""))
     return path if path.is_absolute() else None
 
 
 def _find_home() -> Path:
-    """Return the user's home folder, taken from HOME if it is absolute, else from the system."""
+    """Return the user's home folder.
+
+    The path is taken from HOME if that is an absolute path, and from the system otherwise.
+    """
     if sys.platform == "win32":
         return Path.home()
     import pwd  # Windows has none
@@ -94,7 +97,7 @@ def _find_home() -> Path:
 
 
 def _delete_old_drafts(folder: Path) -> None:
-    """Delete the drafts in `folder` that killed processes left behind."""
+    """Delete drafts that were left in `folder` by processes that have been killed."""
     oldest = time.time() - _DRAFT_SECONDS
     for draft in folder.glob(f"{_DRAFT}*"):
         with suppress(FileNotFoundError):  # its process has just finished
@@ -103,7 +106,7 @@ def _delete_old_drafts(folder: Path) -> None:
 
 
 def find_trusted(folder: Path, key: str) -> Path | None:
-    """Return the trusted file in `folder` that `write_trusted` wrote for `key`, if there is one.
+    """Return the trusted file that `write_trusted` wrote to `folder` for `key`, if there is one.
 
     Files for `key` that are not trusted are deleted.
     """
@@ -116,7 +119,7 @@ def find_trusted(folder: Path, key: str) -> Path | None:
 
 
 def _is_trusted(path: Path, key: str) -> bool:
-    """Return whether `path` is a private file of the user whose content matches its name."""
+    """Return whether the file at `path` is private and its content matches its name."""
     try:
         file = os.fdopen(os.open(path, _OPEN_FLAGS), "rb")
     except OSError:
@@ -135,7 +138,7 @@ def _is_private(found: os.stat_result) -> bool:
 
 
 def _file_name(key: str, file: BufferedReader) -> str:
-    """Return the name of the file for `key` that has the content of `file`."""
+    """Return the name to use for `file`, which contains `key` and a digest of the content."""
     digest = file_digest(file, lambda: sha256(key.encode()))
     return f"{key}-{digest.hexdigest()[:32]}.duckdb"
 

@@ -2,7 +2,7 @@
 
 The macros are in the schema ``main``, and call each other by the name under which the database is
 attached. If this database is attached, ``clustereval.rand_score`` is a macro in the database
-``clustereval``. After a call of `register`, the same name refers to a macro in the schema
+``clustereval``. After a call to `register`, the same name refers to a macro in the schema
 ``clustereval``. Attaching this database writes nothing to the user's own database.
 """
 
@@ -46,16 +46,16 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
     path : str or path-like
         The file to write, in an existing folder. An existing file is not overwritten.
     name : str
-        Name under which you will attach the database. The macros call each other by this name. If
-        you attach the database under another name, macro calls fail, because DuckDB cannot find the
-        catalog `name`.
+        The name under which you will attach the database. The macros call each other by this name.
+        If you attach the database under another name, macro calls fail, because DuckDB cannot find
+        the catalog `name`.
 
     Raises
     ------
     ClusterEvalError
-        If the file already exists, or if its folder does not exist. If `name` is empty, contains
-        control characters, or is the name of a database or schema that every connection has, such
-        as ``main``.
+        If the file already exists, or if its folder does not exist. The error is also raised if
+        `name` is empty or contains control characters, or if it is the name of a database or schema
+        that every connection has, such as ``main``.
 
     Notes
     -----
@@ -97,11 +97,11 @@ def check_new_file(path: Path) -> None:
 
 
 def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
-    """Attach the macros to a connection and all its cursors, as the database ``clustereval``.
+    """Attach the macros to a connection and all its cursors as a database named ``clustereval``.
 
     The database is a file in the user's cache folder. If this file cannot be written or read, the
-    macros are created in a database in memory, which takes 0.4 s. A connection that already has the
-    macros is left unchanged. Raise an error if the connection uses the name ``clustereval`` for
+    macros are created in an in-memory database, which takes 0.4 s. A connection that already has
+    the macros is left unchanged. Raise an error if the connection uses the name ``clustereval`` for
     something other than the macros.
     """
     if _has_macros(con):

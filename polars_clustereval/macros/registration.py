@@ -71,11 +71,11 @@ def register(
         ``con.cursor()`` instead of `con`. Several threads may register macros at the same time,
         each with its own cursor.
     schema : str
-        Schema of the macros, which is created if it does not exist.
+        The schema for the macros, which is created if it does not exist.
     database : str, optional
-        Attached database that contains the schema. If you pass a name here, macros call each other
-        by names that include the database, so they also work while another database is the current
-        one. The database must stay attached under the same name.
+        The attached database that contains the schema. If you pass a name here, macros call each
+        other by names that include the database, so they also work while another database is the
+        current one. The database must stay attached under the same name.
     temporary : bool
         Whether to create temporary macros, which disappear with the connection and need no write
         access. DuckDB has no schemas for temporary macros, so the macro names start with the value
@@ -85,10 +85,11 @@ def register(
     ------
     ClusterEvalError
         If the database is read-only and you do not pass ``temporary``, or if you pass both
-        ``temporary`` and ``database``. If a name is empty or contains control characters, such as
-        line breaks. If the schema already has macros with the same names that are not from this
-        package. If the schema is one of DuckDB's own, or has the same name as a database of the
-        connection. If another transaction is changing the macros.
+        ``temporary`` and ``database``. The error is also raised if a name is empty or contains
+        control characters, such as line breaks. The schema must not contain macros with the same
+        names from another source, must not be one of DuckDB's own schemas, and must not have the
+        same name as a database of the connection. Finally, the error is raised if another
+        transaction is changing the macros.
 
     Examples
     --------
@@ -179,8 +180,7 @@ def _refuse_other_macros(
 def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
     """Create one macro, and all macros that it calls, as temporary macros ``clustereval_NAME``.
 
-    For a connection that needs only the macro `name`, this takes a fraction of the time that
-    `register` takes.
+    If a connection needs only the macro `name`, this function is much faster than `register`.
     """
     statements = create_statements()
     text = "\n".join(statements[macro] for macro in macros_called_by(name))
@@ -190,10 +190,12 @@ def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
 
 @contextmanager
 def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Return a context that runs statements in the open transaction, if any, or in a new one.
+    """Return a context that runs statements in a transaction.
 
-    In a new transaction, an error leaves the database unchanged. If a transaction is already open,
-    it is up to the caller to commit it or roll it back.
+    If a transaction is already open, it is used. Otherwise, a new transaction is started.
+
+    If an error occurs in a new transaction, the database is left unchanged. The caller must commit
+    or roll back a transaction that was already open.
     """
     if _is_in_transaction(con):  # begun by the caller, who commits it
         yield

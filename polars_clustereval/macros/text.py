@@ -51,10 +51,10 @@ def bundle(
     Parameters
     ----------
     schema : str
-        Schema of the macros, which is created if it does not exist.
+        The schema for the macros, which is created if it does not exist.
     database : str, optional
-        Attached database that contains the schema. The default is the current database. If you pass
-        a name here, macros call each other by names that include the database.
+        The attached database that contains the schema. The default is the current database. If you
+        pass a name here, macros call each other by names that include the database.
     temporary : bool
         Whether to create temporary macros, which disappear with the connection and need no write
         access. The names of these macros start with the value of ``schema``, as in
@@ -171,7 +171,7 @@ def macro_definitions() -> dict[str, tuple[list[str], str]]:
 
 
 def _qualify_function(match: re.Match[str]) -> str:
-    """Return the match of `_FUNCTION_IN_CODE` with the schema added before the function name."""
+    """Return a match of `_FUNCTION_IN_CODE`, with the schema added before the function name."""
     name = match[1]
     return match[0] if name is None or name.lower() in _GRAMMAR else f"system.main.{name}"
 
@@ -245,16 +245,16 @@ def _to_permanent(text: str, schema: str, database: str | None) -> str:
 
 
 def to_temporary(text: str, prefix: str) -> str:
-    """Return the SQL `text` with all macros made temporary and renamed to PREFIX_NAME."""
+    """Return the SQL in `text`, changed so that all macros are temporary and named PREFIX_NAME."""
     text = text.replace(_CREATE_SCHEMA, "")
     text = text.replace("CREATE OR REPLACE MACRO", "CREATE OR REPLACE TEMPORARY MACRO")
     return _rename_macros(text, lambda name: quote_identifier(f"{prefix}_{name}"))
 
 
 def _rename_macros(text: str, new_name: Callable[[str], str]) -> str:
-    """Return the SQL `text` with the macros renamed wherever they are created and called.
+    """Return the SQL in `text`, with each macro renamed wherever it is created or called.
 
-    `new_name` takes NAME and returns the replacement for ``clustereval.NAME``. Comments and strings
-    are left unchanged.
+    `new_name` is a function that receives NAME and returns the replacement for
+    ``clustereval.NAME``. Comments and strings are left unchanged.
     """
     return _MACRO_NAME_IN_CODE.sub(lambda match: new_name(match[1]) if match[1] else match[0], text)

@@ -1,4 +1,4 @@
-"""The pages that the command ``report`` writes about one or many clusterings.
+"""The pages that the command ``report`` writes about one or more clusterings.
 
 ``findings`` computes the content from the reports of the command line, ``pictures`` draws the
 charts, and ``html`` (with ``template.html``) or ``markdown`` writes the page. ``cli.commands``

@@ -1,7 +1,7 @@
 """Answers: the sentences at the start of a page, before its scores and tables.
 
 The sentences tell you how good the clustering is, which clusters and labels to look at, what
-distinguishes each cluster, and what to try next. Each sentence states the number on which it is
+distinguishes each cluster, and what to try next. Each sentence includes the number on which it is
 based.
 """
 
@@ -39,12 +39,12 @@ class Answer(NamedTuple):
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage, in the same format as in the texts of findings."""
+    """Return a share as a percentage, in the format that is used in the findings."""
     return str(pl.select(percent_as_text(pl.lit(share, pl.Float64))).item())
 
 
 def _write_silhouette(value: float) -> str:
-    """Return a mean silhouette as text, in the same format as in the texts of findings."""
+    """Return a mean silhouette as text, in the format that is used in the findings."""
     return str(pl.select(silhouette_as_text(pl.lit(value, pl.Float64))).item())
 
 
@@ -87,7 +87,7 @@ def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
 
 
 def _fill_name(name: str, row: Mapping[str, Any]) -> str:
-    """Return the text that identifies a finding in a list of findings of the same kind."""
+    """Return a text that identifies a finding among several findings of the same kind."""
     texts = {
         field: write(row["value"])
         for field, write in _TEXTS_OF_VALUES.items()
@@ -102,7 +102,10 @@ def _fill_name(name: str, row: Mapping[str, Any]) -> str:
 
 
 def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
-    """Return what to try next: one sentence for each kind of finding that suggests a next step."""
+    """Return suggestions for what to try next.
+
+    There is one sentence for each kind of finding that suggests a next step.
+    """
     first = {row["code"]: row for table in findings for row in reversed(table.rows(named=True))}
     return [
         words.format(**first[code])
@@ -113,7 +116,7 @@ def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
 
 
 def _misses_name(words: str, row: Mapping[str, Any]) -> bool:
-    """Return whether `words` refers to a cluster or label that is NULL in a row of findings."""
+    """Return whether `words` mentions a cluster or label that is NULL in a row of findings."""
     names = ("cluster", "other_cluster", "label")
     return any(f"{{{name}}}" in words and row[name] is None for name in names)
 

@@ -1,4 +1,4 @@
-"""Facts: what a page from the command ``report`` is about, and warnings about its numbers."""
+"""Facts: the subject of a page from the command ``report``, and warnings about its numbers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def list_facts(source: Source, options: Options, tables: Tables) -> list[tuple[s
 
 
 def _holds_minus_1(clusters: pl.Series) -> bool:
-    """Return whether -1 is among the clusters, as a number or as text."""
+    """Return whether the clusters include -1, as a number or as text."""
     dtype = clusters.dtype
     is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
     if not (is_text or dtype.is_numeric()):
@@ -79,7 +79,7 @@ def _holds_minus_1(clusters: pl.Series) -> bool:
 
 
 def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> list[str]:
-    """Return the warnings that a reader should see before the numbers, one sentence each."""
+    """Return warnings, one sentence each, that a reader should see before the numbers."""
     row: dict[str, Any] = tables.internal or tables.external or {}
     n = row["n"]
     warnings = []
@@ -139,7 +139,7 @@ def _warn_of_labels(source: Source, call: Call | None) -> list[str]:
 
 
 def _warn_of_zero_vectors(source: Source, call: Call | None) -> list[str]:
-    """Return a warning if the points include zero vectors but are compared by angle."""
+    """Return a warning if points are compared by angle but include zero vectors."""
     if call is None or call.arguments["distance"].lower() != "cosine":
         return []
     rows, arguments = read_rows(source, call, call.report.inputs[0])

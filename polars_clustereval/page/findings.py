@@ -65,7 +65,7 @@ _CONFIDENCE = 0.95
 
 
 class Score(NamedTuple):
-    """A score of the clustering, with its limits and their kind if the limits are known."""
+    """A score of the clustering, along with its limits and their kind, if they are known."""
 
     name: str
     value: float | None
@@ -78,7 +78,7 @@ class Score(NamedTuple):
 
     @property
     def entry(self) -> Entry | None:
-        """The entry of the score in the catalogue, or None for the limits of a silhouette."""
+        """The score's entry in the metric catalog, or None for the limits of a silhouette."""
         return entries().get(self.name)
 
 
@@ -150,8 +150,8 @@ def describe_clustering(
 ) -> Findings:
     """Return the findings about one clustering, based on the reports that `compute` returns.
 
-    The options already specify the method for silhouettes. The findings have no notes, queries or
-    versions, because these belong to the page as a whole.
+    The options must already specify the method for silhouettes. The findings have no notes, queries
+    or versions, because these belong to the page as a whole.
     """
     calls = {call.report.function.__name__: call for call in list_calls(options)}
     found = _compute(compute, calls, options, has_pictures=has_pictures)
@@ -203,10 +203,10 @@ def check_options(options: Options) -> None:
 
 
 def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call]:
-    """Add the calls that compute the findings to the calls of reports.
+    """Add the calls that compute the findings to the report calls.
 
-    The call for findings on labels comes directly before external_report, and the call for findings
-    on points comes directly before internal_report, because they read the same columns.
+    The call for findings on labels comes directly before external_report, because both read the
+    same columns. Similarly, the call for findings on points comes directly before internal_report.
     """
     names = {"external_report": "findings", "internal_report": "findings-vector"}
     listed = []
@@ -221,7 +221,7 @@ def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call
 def _list_findings(
     compute: Compute, options: Options, found: Mapping[str, pl.DataFrame]
 ) -> list[pl.DataFrame]:
-    """Return the findings on the labels, if any, and on the points, if any.
+    """Return the findings on labels or points, or on both, depending on what the options specify.
 
     The findings on points are computed from reports that the page already contains, and from the
     states of the clusters.
@@ -267,9 +267,9 @@ def _describe_largest(
 ) -> dict[str, str]:
     """Return, for each of the largest clusters, a text that says what distinguishes it.
 
-    The keys of the result are the cluster names. The texts cover the columns specified in the
-    options. If the coordinates of the vectors are in several columns, these columns are covered as
-    well.
+    The keys of the result are the cluster names. The texts describe the columns specified in the
+    options. If the coordinates of the vectors are in several columns, these columns are described
+    as well.
     """
     columns = _list_described_columns(source, options)
     if not columns or clusters.height < 2:
@@ -293,10 +293,10 @@ _DRAWN = ("silhouette_samples", "internal_cluster_report")
 def _compute(
     compute: Compute, calls: Mapping[str, Call], options: Options, *, has_pictures: bool
 ) -> dict[str, pl.DataFrame]:
-    """Return a dict with the rows of each report, without computing any report twice.
+    """Return a dict with the rows of each report, and compute each report only once.
 
-    Exact silhouettes are computed for the clusters, or for the points if there are pictures. All
-    other tables of silhouettes are derived from these silhouettes.
+    Exact silhouettes are computed for each point if there are pictures, and for each cluster
+    otherwise. All other tables of silhouettes are derived from these silhouettes.
     """
     derived: tuple[str, ...] = ()
     if "silhouette_clusters" in calls and _has_silhouettes_of_points(options):
@@ -333,7 +333,7 @@ def _list_low_points(compute: Compute, options: Options) -> pl.DataFrame:
 
 
 def _first_row(found: Mapping[str, pl.DataFrame], name: str) -> dict[str, Any] | None:
-    """Return the only row of a report, or None if the report was not computed."""
+    """Return the single row of a report, or None if the report was not computed."""
     return found[name].row(0, named=True) if name in found else None
 
 
@@ -401,15 +401,15 @@ def _list_groups(tables: Tables, options: Options) -> dict[str, list[Score]]:
 def list_headlines(row: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return the names of the scores at the top of the page.
 
-    `row` contains the counts from external_report, or is None if there are no labels. Labels with
-    few rows each, as in entity resolution, have their own list of scores.
+    `row` contains the counts from external_report, or is None if there are no labels. If each label
+    has only a few rows, as in entity resolution, a different list of scores is used.
     """
     is_of_entities = row is not None and row["n_labels"] * FEW_ROWS > row["n"] > FEW_ROWS
     return HEADLINES_OF_ENTITIES if is_of_entities else HEADLINES
 
 
 def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
-    """Return a sentence for each score that can be rated with a word from the literature."""
+    """Return a sentence for each score whose value the literature describes with a word."""
     answers = []
     for score in scores:
         if score.name in JUDGED and score.reading and score.entry is not None:
@@ -426,7 +426,7 @@ def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
 
 
 def _make_score(name: str, value: Any, report: Report, tables: Tables) -> Score:
-    """Return the score `name` of a report, with its meaning and a word that rates its value.
+    """Return the score `name` of a report, along with its meaning and a word that rates its value.
 
     A score based on labels gets its confidence interval from `tables`, if there is one. A
     silhouette that is not exact gets its bounds or confidence limits from `tables`.
@@ -475,7 +475,8 @@ _BY_CLUSTER = ("external_cluster_report", "internal_cluster_report", "silhouette
 def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
     """Return one row per cluster with the columns in CLUSTER_MEANINGS, in descending order of size.
 
-    Noise points that count as singletons are clusters without a name, so they have no row.
+    Noise points that count as singletons are clusters without a name, so the table has no rows for
+    them.
     """
     joined: pl.DataFrame | None = None
     for name in _BY_CLUSTER:

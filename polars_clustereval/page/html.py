@@ -86,7 +86,7 @@ def write_partitions_html(partitions: Partitions) -> bytes:
 def _fill_page(
     title: str, head: tuple[str, str], main: Iterable[str], versions: Iterable[tuple[str, str]]
 ) -> bytes:
-    """Return the page as HTML, given its title, head, main part and versions.
+    """Return the page as HTML, assembled from its title, head, main part and versions.
 
     `head` is a pair of texts: the facts and the warnings.
     """
@@ -154,8 +154,8 @@ def _write_overview(partitions: Partitions) -> str:
 def _embed(title: str, svg: str) -> str:
     """Return a picture as an image embedded in the page.
 
-    The names inside an image are separate from the names in other images, so two pictures may use
-    the same names. Scripts inside an image do not run.
+    Names inside an image are local to that image, so two pictures may use the same names. Scripts
+    inside an image do not run.
     """
     data = b64encode(svg.encode()).decode()
     return f'<figure><img alt="{_text(title)}" src="data:image/svg+xml;base64,{data}"></figure>'
@@ -175,16 +175,16 @@ def _text(text: object, keep: str = "") -> str:
 
 
 def _list_items(texts: list[str]) -> str:
-    """Return sentences as an HTML list, or an empty string if there are none."""
+    """Return sentences as an HTML list, or an empty string if there are no sentences."""
     items = "".join(f"<li>{_text(text)}</li>" for text in texts)
     return f'<ul class="warnings">{items}</ul>' if texts else ""
 
 
 def _write_answers(findings: Findings, level: int = 2, suffix: str = "") -> str:
-    """Return the sentences of the page as HTML sections, or an empty string if there are none.
+    """Return the page's sentences as HTML sections, or an empty string if there are no sentences.
 
-    `level` is the heading level of the sections. `suffix` is appended to the names of the sections
-    to which the sentences link.
+    `level` is the heading level of the sections. The sentences link to other sections, and `suffix`
+    is appended to the names of these sections.
     """
     items = "".join(
         f'<li class="{answer.severity}"><span class="unseen">{answer.severity}: </span>'
@@ -220,7 +220,7 @@ def _write_card(score: Score) -> str:
 
 
 def describe_range(score: Score) -> str:
-    """Return the range of a score and its best values, in words."""
+    """Describe the range of a score and its best values in words."""
     best = describe_best(score.meaning)
     bounds = "" if score.entry is None else score.entry.range
     bounds = f"range {bounds}" if bounds[:1] in ("[", "(") else bounds
@@ -230,7 +230,7 @@ def describe_range(score: Score) -> str:
 def _write_definition(score: Score) -> str:
     """Return the definition and the source of a headline score as HTML.
 
-    The text is empty if the score is not in the catalogue.
+    The text is empty if the score is not in the metric catalog.
     """
     if score.entry is None:
         return ""
@@ -248,7 +248,7 @@ def describe_best(meaning: Meaning) -> str:
 
 
 def describe_limits(score: Score) -> str:
-    """Return the limits of a score in words, or an empty string if they are unknown."""
+    """Describe the limits of a score in words, or return an empty string if they are unknown."""
     if score.lower is None or score.upper is None:
         return ""
     return f"{score.limits}: {show_number(score.lower)} to {show_number(score.upper)}"
@@ -308,8 +308,8 @@ def _write_low_points(points: pl.DataFrame, level: int = 2) -> str:
 def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
     """Return the cells of a table row as HTML.
 
-    `numeric` contains the names of the numeric columns. In the other columns, a NULL becomes an
-    empty cell.
+    `numeric` contains the names of the numeric columns. In all columns that are not numeric, NULL
+    becomes an empty cell.
     """
     cells = []
     for name, value in row.items():

@@ -1,8 +1,8 @@
 """Markdown: the findings of the command ``report`` for a pull request or a chat, without pictures.
 
 Every text is escaped where it is inserted. In the package's own texts, Markdown characters are
-escaped. In the user's names, words that contain such characters are written as code, because
-renderers may interpret HTML, links, bare addresses, mentions or emphasis everywhere except in code.
+escaped. In the user's names, words that contain such characters are written as code, because only
+code is safe from renderers that interpret HTML, links, bare addresses, mentions or emphasis.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _join_facts(facts: Iterable[tuple[str, str]]) -> str:
 
 
 def _sections(findings: Findings, level: int = 2) -> list[str]:
-    """Return the sentences of the page as lists under their headings.
+    """Return the sentences of the page as lists, each under its own heading.
 
     The last heading, Scores, has no list.
     """
@@ -151,7 +151,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _own(text: str) -> str:
-    """Return one of the package's own texts as part of a line, with Markdown characters escaped."""
+    """Return one of the package's own texts for use in a line, with Markdown characters escaped."""
     return re.sub(r"[\\`*_\[\]|#<&]", r"\\\g<0>", text)
 
 
@@ -165,7 +165,7 @@ _LIVE = re.compile(
 
 
 def _name(text: str) -> str:
-    """Return a text that contains the user's names, as part of a line.
+    """Return a text that contains the user's names, for use in a line.
 
     Words that contain Markdown characters are written as code. The punctuation around a word stays
     outside the code.
@@ -179,7 +179,7 @@ _WORD = re.compile(r"(\(?)(.*?)([:,;.)]*)")
 
 
 def _code_word(word: str) -> str:
-    """Return a word as code, with the punctuation of its sentence outside the code."""
+    """Return a word as code, with any surrounding punctuation outside the code."""
     match = _WORD.fullmatch(word)
     assert match is not None  # every text matches
     before, name, behind = match.groups()

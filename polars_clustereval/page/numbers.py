@@ -10,7 +10,7 @@ __all__ = ["show_number"]
 def show_number(value: Any) -> str:
     """Return a number as text with four significant digits, or in full if it is a whole number.
 
-    None is shown as –.
+    None is shown as a dash (–).
     """
     if value is None:
         return "–"

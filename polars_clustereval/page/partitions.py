@@ -1,8 +1,8 @@
-"""Partitions: the command ``report`` for many clusterings, such as one for each region.
+"""Partitions: pages of the command ``report`` about many clusterings, such as one per region.
 
-A table has one row for each clustering, with the worst clusterings first. Each of the worst
-clusterings also gets a section with the content of a page about that clustering. Each report is
-computed once, for all clusterings together.
+A table contains one row for each clustering and lists the worst clusterings first. Each of the
+worst clusterings also has its own section, with the content of a page about a single clustering.
+Each report is computed once, for all clusterings together.
 """
 
 from __future__ import annotations
@@ -126,7 +126,9 @@ def make_partitions(source: Source, options: Options) -> Partitions:
 
 
 def _choose_method_of_all(reports: Reports, options: Options) -> tuple[Options, str]:
-    """Choose one silhouette method for all partitions, as choose_method does for one clustering.
+    """Choose the same silhouette method for all partitions.
+
+    The function choose_method does the same for a single clustering.
 
     Return the options with this method, and a sentence about the method. The sentence is empty
     unless the method draws a sample.
@@ -155,7 +157,7 @@ def _compare_partitions(
 ) -> _Overview:
     """Return the partitions with their counts and scores, sorted from worst to best.
 
-    `chosen` lists the names of the scores. By default, the scores are those at the top of a page.
+    `chosen` lists the names of the scores. By default, these are the scores at the top of a page.
     Partitions without rows in a report, such as those without labels, come last.
     """
     tables = [_average_clusters(reports.compute(call), keys) for call in calls]
@@ -244,7 +246,7 @@ def _list_facts_of_all(
 
 
 def _name_part(keys: Sequence[str], values: Sequence[Any]) -> str:
-    """Return a name for a partition that lists the partition columns and their values."""
+    """Return a name for a partition, which lists the partition columns and their values."""
     texts = ["NULL" if value is None else str(value) or "(empty)" for value in values]
     if len(keys) == 1:
         return f"{keys[0]} {texts[0]}"

@@ -84,7 +84,7 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
 
 
 def _draw_point_charts(source: Source, options: Options, findings: Findings) -> dict[str, Any]:
-    """Return a mapping from titles to charts of points, drawn from the tables of the page."""
+    """Draw charts of points from the page's tables, and return a mapping from titles to charts."""
     from polars_clustereval.plots import centroids, projection, silhouette
 
     charts = {}
@@ -116,7 +116,7 @@ def _draw_point_charts(source: Source, options: Options, findings: Findings) -> 
 def _name_as_polars(
     tables: Mapping[str, pl.DataFrame], source: Source, cluster: str
 ) -> dict[str, pl.DataFrame]:
-    """Return the tables with their clusters as Polars would read and sort them.
+    """Return the tables, with their clusters converted and sorted as in Polars.
 
     When DuckDB reads a Parquet file, it returns durations as numbers, times in the user's time
     zone, and Enum values as text.
@@ -172,7 +172,7 @@ json.dump({title: vegalite_to_svg(vl_spec=chart) for title, chart in charts.item
 def _render_apart(specifications: Mapping[str, str]) -> Pictures:
     """Render charts as SVG pictures in a separate process.
 
-    The renderer reserves much more address space than it uses. If the renderer cannot get this
+    The renderer reserves much more address space than it uses. If the renderer cannot reserve this
     space, it ends its process instead of raising an error.
     """
     done = subprocess.run(
@@ -198,12 +198,12 @@ _MISSING = (
 
 
 def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
-    """Call a plot function with the given arguments that it accepts, and return its chart."""
+    """Call a plot function with those arguments that it accepts, and return its chart."""
     known = given.keys() & signature(plot).parameters.keys()
     return _pad(plot(rows, **{name: given[name] for name in known}))
 
 
 def _pad(chart: Any) -> Any:
-    """Return a chart with room for names at its sides."""
+    """Return the chart with space added at the sides for names."""
     # The reader's font may be wider than the font in which the names were measured.
     return chart.properties(padding={"left": 30, "right": 20, "top": 5, "bottom": 5})

@@ -1,4 +1,4 @@
-"""Reports on one or many clusterings, each of which is computed only once for a page."""
+"""Reports on one or more clusterings. For each page, every report is computed only once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PART = "number of the part"
 
 
 class _Asked(NamedTuple):
-    """The key that identifies a table among all tables that were computed from one input."""
+    """The key that identifies a table among all tables computed from the same input."""
 
     function: str
     arguments: str
@@ -35,7 +35,7 @@ class _Asked(NamedTuple):
 
 
 def _describe_asked(call: Call, columns: Sequence[str] | None) -> _Asked:
-    """Return the key that identifies the table of a call among all tables from one input."""
+    """Return the key that identifies a call's table among all tables from the same input."""
     arguments = repr(sorted(call.arguments.items()))
     chosen = None if columns is None else tuple(columns)
     return _Asked(call.report.function.__name__, arguments, chosen)
@@ -45,12 +45,12 @@ class Reports:
     """The reports on one input, each computed at most once."""
 
     def __init__(self, source: Source) -> None:
-        """Start without any computed reports."""
+        """Initialize the object without computing any reports."""
         self._source = source
         self._rows: dict[_Asked, pl.DataFrame] = {}
 
     def compute(self, call: Call, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return the rows of a report, with the given columns or, by default, with all columns."""
+        """Return the given columns of a report or, by default, all of its columns."""
         asked = _describe_asked(call, columns)
         if asked not in self._rows:
             self._rows[asked] = ENGINES[call.engine]([self._source], call, columns)
@@ -61,7 +61,7 @@ class PartReports:
     """The reports on groups of rows in one input, computed for all groups at once."""
 
     def __init__(self, source: Source, parts: pl.DataFrame) -> None:
-        """Start without any computed reports.
+        """Initialize the object without computing any reports.
 
         Each row of `parts` contains the values that define one group.
         """

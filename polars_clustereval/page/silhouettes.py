@@ -35,10 +35,10 @@ REFERENCE_SIZE = 1000
 
 
 def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options, str]:
-    """Return the options with a method for silhouettes, and a sentence about the method.
+    """Choose a silhouette method. Return the updated options and a sentence about the method.
 
-    The sentence is empty unless the method draws a sample. `counts` is the row of internal_report.
-    If the user has chosen a method or a tolerance, this choice is kept.
+    The sentence is empty unless the method draws a sample. `counts` is the row that internal_report
+    returned. If the user has specified a method or a tolerance, it is kept.
     """
     call = options.call(REPORTS["samples"])
     growth = growth_of("silhouette_samples", call.arguments)
@@ -97,7 +97,7 @@ def average_by_cluster(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def average_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
-    """Compute the scores of an exact silhouette_score from the rows of silhouette_clusters."""
+    """Compute the scores of an exact silhouette_score, using the rows of silhouette_clusters."""
     mean, n = pl.col("silhouette"), pl.col("n")
     score = (mean * n).sum() / n.sum()
     scores = {

@@ -1,7 +1,7 @@
-"""Words: the sentences and the limits of a page, as data.
+"""Words: the sentences and limits that a page uses, as data.
 
-The page that Python writes is made from these sentences. The playground uses the same sentences for
-a page with the same content in a browser (see ``tools/playground.py``).
+When Python writes a page, it uses these sentences. The playground uses the same sentences for a
+page with the same content in a browser (see ``tools/playground.py``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Charts of the reports, drawn with Altair, which the extra ``plot`` installs.
+"""Charts of the reports, drawn with Altair. To install Altair, use the extra ``plot``.
 
 Each function takes a Polars DataFrame or LazyFrame, or a DuckDB relation. The numbers are computed
-by the functions of this package. Each chart draws a few hundred aggregated rows, no matter how many
-points you have. The functions are also methods of the namespace ``clustereval``, as in
+by the functions of this package. Each chart shows only a few hundred aggregated rows, no matter how
+many points you have. The functions are also methods of the namespace ``clustereval``, as in
 ``frame.clustereval.silhouette_plot(...)``.
 
 >>> from polars_clustereval import plots

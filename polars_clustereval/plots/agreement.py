@@ -1,4 +1,4 @@
-"""agreement_plot: how well each pair of runs agrees."""
+"""agreement_plot: how well the runs in each pair agree."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def agreement_plot(
         metric that was used to compute their scores.
     max_runs : int
         The maximum number of runs to draw, from 2 to 60. If there are more runs, only the first
-        runs are drawn, and pairs that include other runs are left out.
+        runs are drawn, and pairs with any later run are left out.
 
     Returns
     -------
@@ -170,9 +170,9 @@ def _draw_pairs(pairs: pl.DataFrame, metric: str, limit: int) -> alt.LayerChart:
 
 
 def _name_runs(pairs: pl.DataFrame, runs: pl.Series, names: list[str]) -> pl.DataFrame:
-    """Return the pairs with the names and positions of both runs.
+    """Return the pairs with the names and positions of their two runs.
 
-    The positions are the columns row and column.
+    The columns `row` and `column` contain the positions.
     """
     table = pl.DataFrame({"value": runs, "name": names}).with_row_index("place")
     first = table.select(run_1="value", first="name", row="place")

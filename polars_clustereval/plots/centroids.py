@@ -55,7 +55,7 @@ class _Map(NamedTuple):
     """A map of the centroids, with the limits of its axes.
 
     `coordinates` has shape (k, 2) for k centroids. `domains` contains the limits of the two axes.
-    `share` is the share of the squared distances that the map shows.
+    `share` is the proportion of the squared distances that is visible on the map.
     """
 
     coordinates: Floats
@@ -79,8 +79,9 @@ def centroid_plot(
 ) -> alt.LayerChart:
     """Draw a map of the centroids by classical multidimensional scaling of their distances.
 
-    For Euclidean distances, the map is a principal component analysis of the centroids. The area of
-    a circle shows the size of its cluster, and a line connects each cluster to its nearest cluster.
+    For Euclidean distances, the map shows a principal component analysis of the centroids. The area
+    of a circle shows the size of its cluster, and a line connects each cluster to its nearest
+    cluster.
 
     Parameters
     ----------
@@ -95,8 +96,9 @@ def centroid_plot(
     Returns
     -------
     altair.LayerChart
-        Both axes have the same scale. The subtitle states what share of the squared distances the
-        map shows. Noise points that count as singletons are drawn as separate gray circles.
+        Both axes have the same scale. The subtitle states what share of the squared distances is
+        visible on the map. Noise points that count as singletons are drawn as separate gray
+        circles.
 
     Raises
     ------
@@ -109,7 +111,7 @@ def centroid_plot(
     Notes
     -----
     Multidimensional scaling treats sqeuclidean and cosine distances as squared lengths. For cosine
-    distances, which compare unit vectors, this treatment is exact up to a factor of 2.
+    distances, which compare unit vectors, this is exact up to a factor of 2.
 
     References
     ----------
@@ -183,7 +185,7 @@ def _map_centroids(clusters: pl.DataFrame, options: PointOptions) -> _Map:
 
 
 def scale_distances(squares: Floats) -> tuple[Floats, float]:
-    """Return two coordinates for each of k objects, computed by classical scaling of `squares`.
+    """Compute two coordinates for each of k objects by classical scaling of `squares`.
 
     `squares` contains the squared distances and has shape (k, k). The coordinates have shape (k,
     2). The second result is the sum of the two largest eigenvalues divided by the sum of all
@@ -218,7 +220,7 @@ def _equal_domains(coordinates: Floats) -> list[list[float]]:
 
 
 def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
-    """Return the clusters with their names, and the names and places of their nearest clusters.
+    """Return the clusters with added columns for their names and their nearest clusters.
 
     The new columns are name, nearest_name, is_named and nearest_place. The column nearest_place
     contains the row number of the nearest cluster, or NULL if that cluster is not drawn.
@@ -245,9 +247,9 @@ def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
 
 
 def _make_lines(clusters: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
-    """Return the endpoints of a line from each cluster to its nearest cluster, and the distance.
+    """Return a line from each cluster to its nearest cluster, with endpoints and the distance.
 
-    There is a line only if both clusters are drawn.
+    A line is included only if both of its clusters are drawn.
     """
     ends = clusters.select("nearest_place", distance="nearest_distance").with_row_index("place")
     ends = ends.filter(pl.col("nearest_place").is_not_null())
@@ -289,7 +291,7 @@ def _draw_map(
 def _draw_circles(
     clusters: pl.DataFrame, coordinates: Floats, x: alt.X, y: alt.Y
 ) -> list[alt.Chart]:
-    """Return layers with the circles of the clusters, their names, and the nearest distances."""
+    """Return layers with the clusters' circles, names, and distances to the nearest clusters."""
     import altair as alt
 
     rows = clusters.select(

@@ -1,7 +1,8 @@
 """Code shared by all charts, for reading frames, naming values, folding groups and writing titles.
 
-The fields of a chart have fixed names, and the user's values are used only as data. The reason is
-that Vega-Lite interprets dots and brackets in field names and reads some texts as expressions.
+The fields of a chart have fixed names, and the user's values are used only as data. This is
+necessary because Vega-Lite interprets dots and brackets in field names, and reads some texts as
+expressions.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def read_rows(
 
     Raise an error if a column is missing. Also raise an error if several rows have the same values
     of `keys`, as happens if the rows come from several partitions. `arguments` lists the arguments
-    that the user must pass if the frame contains other rows.
+    that the user must pass if the frame does not contain rows from `table`.
     """
     lazy = to_lazy(frame)
     present = lazy.collect_schema().names()
@@ -121,7 +122,7 @@ def read_rows(
 def check_limit(parameter: str, value: Any, most: int, least: int = 1) -> int:
     """Return `value` as an int, or raise an error if it is not between `least` and `most`.
 
-    `value` is the user's limit on how much a chart draws.
+    `value` is the user's limit on the number of items in a chart.
     """
     if not is_whole_number(value, least) or value > most:
         raise ClusterEvalError(
@@ -156,7 +157,7 @@ def show_name(value: object, longest: int = _LONGEST_NAME) -> str:
 
 
 def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
-    """Return a name for each value, so that different values have different names.
+    """Return a name for each value. Different values get different names.
 
     >>> name_values(pl.Series(["(none)", None, "b"]))
     ['(none)', '(none) (2)', 'b']
@@ -178,7 +179,7 @@ def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
 
 
 class Groups(NamedTuple):
-    """The values that a chart shows as separate groups, and one group for all other values.
+    """The values that a chart shows as separate groups, and a single group for all other values.
 
     `places` has one row per value, with the columns value and place. The column place contains the
     number of the value's group, counted from 0. `names` lists the names of the groups. `n_folded`
@@ -190,17 +191,21 @@ class Groups(NamedTuple):
     n_folded: int
 
     def number(self, rows: pl.DataFrame, column: str, place: str) -> pl.DataFrame:
-        """Return the rows with a new column `place`, the group number of each value in `column`."""
+        """Return the rows with a new column `place`.
+
+        The new column contains the group number of each value in `column`.
+        """
         places = self.places.select(pl.col("value").alias(column), pl.col("place").alias(place))
         return rows.join(places, on=column, how="left", nulls_equal=True, maintain_order="left")
 
 
 def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> Groups:
-    """Return a group for each of the `limit` largest values of a column, and one for the rest.
+    """Group a column's values: one group for each of the `limit` largest, and one for the rest.
 
-    The groups are sorted by value. `size` is an aggregate over all rows with the same value. If
-    values are equally large, the lowest of them are kept. If the rest consists of a single value,
-    this value keeps its own name, because it takes up no more space than a group for the rest.
+    The groups are sorted by value. `size` is an aggregate expression that computes the size of a
+    value from all of its rows. Among values of equal size, the values that sort first are kept. If
+    the rest consists of a single value, this value keeps its own name, because it takes up no more
+    space than a group for the rest.
     """
     sizes = rows.group_by(value=column).agg(size=size)
     sizes = sizes.sort("size", "value", descending=[True, False], nulls_last=True)
@@ -234,7 +239,7 @@ def inline_data(rows: pl.DataFrame) -> alt.InlineData:
 
 
 def round_limit(x: float) -> float:
-    """Return a limit of an axis or a color scale, rounded to as many digits as the data."""
+    """Return a limit of an axis or a color scale, rounded to the same precision as the data."""
     return float(f"{x:.{_DATA_DIGITS}g}")
 
 
@@ -247,9 +252,9 @@ def make_title(text: str, *notes: str) -> alt.TitleParams:
 
 
 def count(n: int, noun: str, nouns: str | None = None) -> str:
-    """Return a number and its noun as text, such as '3 clusters'.
+    """Return a number and a noun as text, such as '3 clusters'.
 
-    `nouns` is the plural of the noun if it is irregular.
+    If the plural of the noun is irregular, it must be passed as `nouns`.
 
     >>> count(1, "cluster"), count(1797, "point"), count(2, "criterion", "criteria")
     ('1 cluster', '1,797 points', '2 criteria')

@@ -59,8 +59,8 @@ def contingency_plot(
         As in contingency_matrix, which computes the table.
     max_labels, max_clusters : int
         The maximum numbers of labels and clusters to draw, from 1 to 50. The largest labels and
-        clusters are drawn. If several others remain, they are combined into one row or column named
-        other.
+        clusters are drawn. If several labels or clusters remain, they are combined into one row or
+        column named "other".
     normalize : {'label', 'cluster', 'all'}, optional
         Whether to draw each cell as a percentage of the rows with its label, of the rows in its
         cluster, or of all rows. By default, the counts are drawn.
@@ -125,12 +125,12 @@ def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
 
 
 def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.DataFrame:
-    """Return one row for each pair of a label group and a cluster group with rows in common.
+    """Return a row for each pair of a label group and a cluster group that have rows in common.
 
     The columns row and column contain the numbers of the two groups, and label and cluster contain
     their names. The column n contains the number of rows that the groups have in common. The
-    columns label_share, cluster_share and all_share contain n as a share of the rows with the
-    label, of the rows in the cluster, and of all rows.
+    columns label_share, cluster_share and all_share contain n divided by the number of rows with
+    the label, the number of rows in the cluster, and the number of all rows.
     """
     counts = cells.group_by("row", "column").agg(pl.col("n").sum()).sort("row", "column")
     n = pl.col("n")
@@ -144,10 +144,10 @@ def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.D
 
 
 def _order_clusters(cells: pl.DataFrame, n_shown: int) -> pl.DataFrame:
-    """Return the cells with the columns renumbered by their majority labels.
+    """Return the cells with the columns renumbered in the order of their majority labels.
 
-    The columns for all other clusters and for noise, which come after the first `n_shown` columns,
-    stay at the end.
+    The columns for all other clusters and for noise stay at the end, after the first `n_shown`
+    columns.
     """
     largest = cells.sort("n", "row", descending=[True, False]).group_by("column").first()
     at_end = pl.col("column").clip(lower_bound=n_shown - 1)
@@ -166,9 +166,9 @@ def _draw_cells(
     title: alt.TitleParams,
     normalize: Normalize | None,
 ) -> alt.LayerChart:
-    """Return the heat map of the cells, with their counts or shares if there is room.
+    """Return the heat map of the cells, with counts or shares as text if there is enough room.
 
-    `sides` is a pair of the groups of labels and the groups of clusters.
+    `sides` is a pair that contains the label groups and the cluster groups.
     """
     import altair as alt
 

@@ -1,4 +1,4 @@
-"""elbow_plot: sums of squares and other criteria by number of clusters."""
+"""elbow_plot: sums of squares and other criteria for each number of clusters."""
 
 from __future__ import annotations
 
@@ -166,7 +166,10 @@ def _count_choices(choices: Sequence[int | None]) -> str:
 
 
 def _draw_curve(rows: pl.DataFrame, field: str, title: str, choice: int | None) -> alt.LayerChart:
-    """Return the curve of a column of `rows` over k, with a mark at the chosen k, if any."""
+    """Return the curve of a column of `rows` over k.
+
+    If a k was chosen, the curve has a mark at this k.
+    """
     import altair as alt
 
     x = alt.X(

@@ -58,16 +58,17 @@ def interval_plot(
     label, cluster, weight, noise, noise_as, average_method, beta, adjusted, confidence
         As in external_intervals, which computes the intervals.
     metrics : sequence of str, optional
-        Names of the metrics to draw, in this order. By default, the metrics are those with a best
-        value of 1 and with a value and interval between -1 and 1, in the order of the rows.
+        Names of the metrics to draw, in this order. By default, these are the metrics whose best
+        value is 1 and whose value and interval are between -1 and 1, in the order of the rows.
         Distances and entropies are left out, because 1 is not their best value.
 
     Returns
     -------
     altair.LayerChart
-        A chart with one row per metric. A score without an interval is drawn as a hollow point, but
-        only if you list it in `metrics` or if no score has an interval. A score without a value is
-        left out. Unless you pass `metrics`, the subtitle states how many metrics are left out.
+        A chart with one row per metric. Scores without an interval are left out, unless you list
+        them in `metrics` or no score has an interval. If such scores are drawn, they appear as
+        hollow points. A score without a value is left out. Unless you pass `metrics`, the subtitle
+        states how many metrics are left out.
 
     Raises
     ------
@@ -112,7 +113,7 @@ def interval_plot(
 
 
 def _choose_metrics(rows: pl.DataFrame, metrics: Sequence[str] | None) -> pl.DataFrame:
-    """Return the rows for the metrics to draw, in order, without metrics that have no value."""
+    """Return the rows of the metrics to draw, in order. Metrics without a value are left out."""
     if metrics is None:
         from polars_clustereval.catalogue import entries  # which the package imports when asked
 

@@ -1,4 +1,4 @@
-"""projection_plot: a map of points and centers along the two main directions of the points."""
+"""projection_plot: a map of points and centers along the first two principal components."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class _Projection(NamedTuple):
     """A map of points and centers along two directions, with the limits of its axes.
 
     `points` has shape (m, 2) for m points, and `centers` has shape (k, 2) for k centers. `shares`
-    contains the shares of the variance in the two directions. `domains` contains the limits of the
-    two axes, which have the same scale.
+    contains the share of the variance along each of the two directions. `domains` contains the
+    limits of the two axes, which have the same scale.
     """
 
     points: Floats
@@ -98,7 +98,7 @@ def projection_plot(
         The maximum number of points to draw, from 1 to 20,000. If there are more points, a random
         sample is drawn.
     max_clusters : int
-        The maximum number of clusters with a color and a center, from 1 to 100. The largest
+        The maximum number of clusters drawn with a color and a center, from 1 to 100. The largest
         clusters are chosen, and the points in all other clusters are gray.
     random_state : int
         Seed of the sample, a whole number >= 0. The sample also depends on the order of the rows.
@@ -106,10 +106,10 @@ def projection_plot(
     Returns
     -------
     altair.LayerChart
-        Both axes have the same scale. The title of each axis states the share of the variance in
-        its direction. Noise and points without a cluster are gray. If there are more than six
-        clusters, some clusters share a color. If possible, clusters with the same color are far
-        from each other. The name of each cluster is shown at its center.
+        Both axes have the same scale. The title of each axis states the share of the variance along
+        that axis. Noise and points without a cluster are gray. If there are more than six clusters,
+        some clusters share a color. If possible, clusters with the same color are far from each
+        other. The name of each cluster is shown at its center.
 
     Raises
     ------
@@ -121,9 +121,10 @@ def projection_plot(
 
     Notes
     -----
-    Cosine distance compares directions, so points are scaled to length 1. Weights scale the
-    coordinates in the same way as they scale the distances. For distances other than euclidean,
-    sqeuclidean and cosine, the map shows the points but does not represent their distances.
+    Cosine distance compares directions, so points are scaled to length 1. The weights scale the
+    coordinates on the map in the same way as in the distance calculation. For distances other than
+    euclidean, sqeuclidean and cosine, the map shows the points but does not represent their
+    distances.
 
     References
     ----------
@@ -291,7 +292,7 @@ def draw_projection(
 
 
 def _choose_colors(centers: Floats) -> list[str]:
-    """Return a color for each center, such that centers with the same color are far apart."""
+    """Return a color for each center, chosen so that centers with the same color are far apart."""
     colors: list[int] = []
     for i, center in enumerate(centers):
         # Colors that are not yet used count as farthest.
@@ -305,7 +306,7 @@ def _choose_colors(centers: Floats) -> list[str]:
 def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
     """Return the points with the names and colors of their clusters.
 
-    Noise is gray, and so are points of clusters that have no color.
+    Noise points, and points in clusters without a color, are gray.
     """
     cluster = points.schema["cluster"]
     colors = shown.select(pl.col("cluster").cast(cluster), "name", "color")
@@ -318,7 +319,7 @@ def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
 def _title_of_map(
     sample: PointSample, n_drawn: int, n_clusters: int, n_shown: int, shares: list[float]
 ) -> alt.TitleParams:
-    """Return the title of the map, with notes on how much is drawn."""
+    """Return the title of the map, with notes that say how many points and clusters are drawn."""
     n_gray = int(sample.points["is_noise"].sum())
     return make_title(
         f"Map of {count(sample.n, 'point')} in {count(n_clusters, 'cluster')}",

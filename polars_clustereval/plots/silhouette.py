@@ -61,9 +61,9 @@ def silhouette_plot(
 ) -> alt.LayerChart:
     """Draw the silhouettes of all points, sorted within their clusters, and a line at their mean.
 
-    Each bar represents a single point, or the mean of several points in the same cluster that are
-    adjacent when sorted by silhouette. The chart has at most 600 bars, divided among the clusters
-    by size. A cluster with at least 5 points has at least 5 bars.
+    Each bar represents a single point or several points in the same cluster that are adjacent when
+    sorted by silhouette. For several points, the bar shows their mean. The chart has at most 600
+    bars, divided among the clusters by size. A cluster with at least 5 points has at least 5 bars.
 
     Parameters
     ----------
@@ -73,13 +73,13 @@ def silhouette_plot(
         As in silhouette_samples, which computes the silhouettes.
     max_clusters : int
         The maximum number of clusters to draw, from 1 to 100. The largest clusters are drawn, and
-        the others are combined into one group named other.
+        the others are combined into one group named "other".
 
     Returns
     -------
     altair.LayerChart
-        Clusters are sorted from top to bottom. Clusters without a name, such as noise that counts
-        as singletons, are shown as (none). The height of a cluster grows with its size.
+        Clusters are sorted from top to bottom. Clusters without a name, such as noise points that
+        count as singletons, are shown as "(none)". Larger clusters are drawn taller.
 
     Raises
     ------
@@ -149,9 +149,9 @@ def _check_silhouettes(points: pl.DataFrame) -> None:
 def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
     """Return the bars of each group of points.
 
-    The columns of `points` are place (the number of the group) and silhouette. The columns of the
-    result are place, bar, n_bars, points, mean, least and greatest. The column bar contains the
-    number of the bar within its group, counted from 0. The column n_bars contains the number of
+    `points` has the columns place and silhouette, and place contains the group number. The columns
+    of the result are place, bar, n_bars, points, mean, least and greatest. The column bar contains
+    the number of the bar within its group, counted from 0. The column n_bars contains the number of
     bars in the group, and points contains the number of points in the bar. The columns mean, least
     and greatest contain the mean, the smallest and the largest silhouette in the bar.
     """
@@ -175,8 +175,8 @@ def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
 def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
     """Return one row per group, with its name, color, size, mean silhouette and position.
 
-    The columns are place, cluster (the name), color, points, mean, top and height. The columns top
-    and height are in pixels.
+    The columns are place, cluster, color, points, mean, top and height. The column cluster contains
+    the name, and the columns top and height are in pixels.
     """
     weighted = (pl.col("mean") * pl.col("points")).sum() / pl.col("points").sum()
     sizes = bars.group_by("place").agg(mean=weighted, points=pl.col("points").sum()).sort("place")
@@ -197,9 +197,9 @@ def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
 
 
 def _place_bars(bars: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
-    """Return the bars with the names and colors of their clusters, and their edges in pixels.
+    """Return the bars with their edges in pixels and the names and colors of their clusters.
 
-    The edges are in the columns top and bottom. All bars of a cluster have the same thickness.
+    The columns top and bottom contain the edges. All bars of a cluster have the same thickness.
     """
     joined = bars.join(places.select("place", "cluster", "color", "top", "height"), on="place")
     step = pl.col("height") / pl.col("n_bars")
@@ -218,7 +218,7 @@ def _place_bars(bars: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
 def _draw_silhouettes(
     bars: pl.DataFrame, places: pl.DataFrame, groups: Groups, distance: str
 ) -> alt.LayerChart:
-    """Return the chart of the bars, with the names of the clusters and the mean silhouette."""
+    """Return the chart, which contains the bars, the cluster names and the mean silhouette."""
     import altair as alt
 
     n = int(places["points"].sum())

@@ -1,4 +1,4 @@
-"""assignment: assigns each point to the nearest of several given centers."""
+"""assignment: assigns each point to the nearest of several centers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GivenCenters:
-    """The k centers to which points are assigned, sorted by partition and cluster."""
+    """The k centers to which points can be assigned, sorted by partition and cluster."""
 
     #: The partition columns (inner names) and cluster of each center.
     table: pl.DataFrame
@@ -66,9 +66,9 @@ class GivenCenters:
 def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> GivenCenters:
     """Return the rows of the user's frame `centroids` as centers for the points.
 
-    The frame has a column cluster, a column centroid with lists or arrays of numbers, and the
-    partition columns of the points. This function collects the frame `centroids`. Rows without a
-    cluster or a centroid are left out.
+    The frame has the column cluster, the column centroid, and the partition columns of the points.
+    The column centroid contains lists or arrays of numbers. This function collects the frame
+    `centroids`. Rows without a cluster or a centroid are left out.
     """
     lazy = _check_centroids(centroids, points)
     keys, form = points.partition_keys, points.form
@@ -109,7 +109,7 @@ def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> 
 
 
 def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
-    """Return the error for centers that do not match points with `dims` coordinates, or None.
+    """Return an error if the centers do not match points with `dims` coordinates, or else None.
 
     `vectors` contains lists or arrays of numbers. The result is None if all centers are valid.
     """
@@ -139,9 +139,9 @@ def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
 def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str]) -> pl.LazyFrame:
     """Return the nearest center of each kept point and the distance to that center.
 
-    The result contains the partition columns, the given `columns`, nearest and distance. The column
-    nearest contains the cluster of the nearest center in the point's partition. In a tie, the
-    lowest of the tied clusters is chosen. The points are streamed.
+    The result contains the partition columns, the columns in `columns`, and the columns nearest and
+    distance. The column nearest contains the cluster of the nearest center in the point's
+    partition. In a tie, the lowest of the tied clusters is chosen. The points are streamed.
     """
     keys = points.partition_keys
     rows = points.kept_rows.select(*keys, *columns, *points.vector_columns("x"))
@@ -169,9 +169,9 @@ def _assign_batch(
 ) -> tuple[Integers, Floats]:
     """Return the nearest centers of a batch of points, and the distances to these centers.
 
-    Both arrays have shape (m,) for m points. The batch contains the vectors x and, if there are
-    partition columns, the column `place`. Raise an error if the partition of a point has no center,
-    or if a distance is not finite.
+    Both arrays have shape (m,) for m points. The batch contains the vectors x. If there are
+    partition columns, it also contains the column `place`. Raise an error if the partition of a
+    point has no center, or if a distance is not finite.
     """
     numbers, distances = np.zeros(batch.height, np.int64), np.zeros(batch.height)
     if not batch.height:
@@ -227,7 +227,7 @@ def assign_nearest(
 ) -> Frame:
     """Assign each point to the nearest given center, as k-means does to predict clusters.
 
-    Given the centers of an existing clustering, you can assign new points to its clusters.
+    You can use the centers of an existing clustering to assign new points to its clusters.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def assign_nearest(
         Same kind as `frame`, with one row per point, sorted by partition and id. The columns are
         the partition columns, id, cluster and distance. The column cluster contains the cluster of
         the nearest center. In a tie, it contains the lowest of the tied clusters. The column
-        distance contains the distance from the point to that center, which is at least 0.
+        distance contains the distance from the point to that center, which is never negative.
 
     Raises
     ------

@@ -1,9 +1,10 @@
-"""choosing_k: indices for each number of clusters k, as in the SQL file of the same name.
+"""choosing_k: indices for each number of clusters k, also available in the SQL file of this name.
 
-A sweep is a set of clusterings with different values of k. The curve of a sweep shows ssw, the sum
-of squared distances from the points to the centers, as a function of k. Internally, a row of a
-sweep has the partition columns key_0, key_1, ..., the columns k, n, n_dims and n_clusters, and the
-columns of elbow. `before` and `after` are the values of ssw in the previous row and the next row.
+A sweep is a set of clusterings with different values of k. The curve of a sweep shows ssw as a
+function of k, where ssw is the sum of squared distances from the points to the centers. Internally,
+a row of a sweep has the partition columns key_0, key_1, ..., the columns k, n, n_dims and
+n_clusters, and the columns that elbow returns. The columns `before` and `after` contain the values
+of ssw in the previous row and the next row.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ def _mean_silhouettes(
 ) -> pl.LazyFrame:
     """Return the mean silhouette for each combination of partition and k.
 
-    The result has the mean silhouettes in the column silhouette. `k` is the column with the number
-    of clusters. The other parameters are arguments of silhouette_score.
+    The column silhouette contains the mean silhouettes. `k` is the column with the number of
+    clusters. The other parameters are arguments of silhouette_score.
     """
     scored = SilhouetteOptions(method)
     points = read_queried_points(
@@ -86,11 +87,13 @@ def _mean_silhouettes(
 
 
 def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `rows` with a check that raises an error on collection if `values` has an invalid k.
+    """Return `rows` with a check for invalid values of k in `values`.
 
-    The function raise_on_collect is not suitable here, because it joins the check to the rows, and
-    the engine skips the check if there are no rows to join. This function also checks k in rows
-    that are left out.
+    The check raises an error when the result is collected.
+
+    The function raise_on_collect is not suitable here. It joins the check to the rows, and the
+    engine skips the check if there are no rows to join. This function checks k even in rows that
+    are left out.
     """
     schema = rows.collect_schema()
 
@@ -117,8 +120,8 @@ def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
 def _krzanowski_lai_difference(row: Row) -> pl.Expr:
     """Return Krzanowski and Lai's DIFF(k) = (k - 1)^(2/d) before - k^(2/d) ssw.
 
-    d is the number of dimensions. The result is NULL unless the previous row has the value k - 1.
-    `row(name)` returns the expression for a column of a sweep.
+    d is the number of dimensions. The result is NULL unless the previous row belongs to k - 1.
+    `row(name)` returns the expression for the column `name` of a sweep.
     """
     k, power = to_double(row("k")), 2.0 / to_double(row("n_dims"))
     difference = (k - 1).pow(power) * row("before") - k.pow(power) * row("ssw")
@@ -128,8 +131,8 @@ def _krzanowski_lai_difference(row: Row) -> pl.Expr:
 def _hartigan_index(row: Row) -> pl.Expr:
     """Return Hartigan's index (ssw / after - 1) (n - k - 1).
 
-    The result is NULL unless the next row has the value k + 1. `row(name)` returns the expression
-    for a column of a sweep.
+    The result is NULL unless the next row belongs to k + 1. `row(name)` returns the expression for
+    the column `name` of a sweep.
     """
     freedom = to_double(row("n") - row("k") - 1)
     index = (ratio(row("ssw"), row("after")) - 1) * freedom
@@ -140,7 +143,7 @@ def _transformed_distortion(row: Row) -> pl.Expr:
     """Return Sugar and James's transformed distortion (ssw / (n d))^(-d / 2) for d dimensions.
 
     The result is NULL if ssw is 0, or if it would be outside the range of Float64. `row(name)`
-    returns the expression for a column of a sweep.
+    returns the expression for the column `name` of a sweep.
     """
     dims, ssw = to_double(row("n_dims")), row("ssw")
     exponent = -0.5 * dims * (ssw / to_double(row("n")) / dims).log()
@@ -151,8 +154,8 @@ def _second_difference(row: Row) -> pl.Expr:
     """Return the second difference of ssw with respect to k, for any spacing of the values of k.
 
     If the neighboring values of k are k - 1 and k + 1, the second difference is before - 2 ssw +
-    after. The result is 0 if the second difference is within the rounding error of ssw. `row(name)`
-    returns the expression for a column of a sweep.
+    after. If the second difference could be a mere rounding error in ssw, the result is 0.
+    `row(name)` returns the expression for the column `name` of a sweep.
     """
     before, ssw, after, left = row("before"), row("ssw"), row("after"), row("left_step")
     bend = (before - ssw) - (ssw - after) * (left / row("right_step"))
@@ -162,7 +165,7 @@ def _second_difference(row: Row) -> pl.Expr:
 
 
 def _zero_if_straight(x: pl.Expr) -> pl.Expr:
-    """Return x, or 0 if |x| is within the rounding error.
+    """Return x, or 0 if x is so small that it could be a mere rounding error.
 
     `x` is a length relative to the whole curve.
     """
@@ -170,9 +173,9 @@ def _zero_if_straight(x: pl.Expr) -> pl.Expr:
 
 
 def _chord_distance(row: Row) -> pl.Expr:
-    """Return how far a point on the scaled curve lies below the chord between the curve's ends.
+    """Return how far each point of the scaled curve is below the chord between the curve's ends.
 
-    `row(name)` returns the expression for a column of a sweep.
+    `row(name)` returns the expression for the column `name` of a sweep.
     """
     rise = row("end_height") - row("start_height")
     below = row("start_height") + rise * row("across") - row("height")
@@ -186,19 +189,19 @@ def _chord_distance(row: Row) -> pl.Expr:
 
 
 def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the rows of a sweep with added columns for neighboring rows and the scaled curve.
+    """Return the rows of a sweep, with added columns for neighboring rows and the scaled curve.
 
-    `keys` contains the partition columns, of which there must be at least one. The columns before
-    and after contain the values of ssw in the neighboring rows, and left_step and right_step
-    contain the differences from the neighboring values of k. The column place contains the position
-    of the row, counted from 1, and places contains the number of rows. The columns across and
-    height contain k and ssw, scaled to [0, 1] over the curve, or NULL if the curve is flat or has
-    fewer than 3 rows. The columns start_height and end_height contain the heights of the two ends
-    of the curve.
+    `keys` contains the partition columns and must not be empty. The columns before and after
+    contain the values of ssw in the neighboring rows, and left_step and right_step contain the
+    differences from the neighboring values of k. The column place contains the position of the row,
+    counted from 1, and places contains the number of rows. The columns across and height contain k
+    and ssw, scaled to the range [0, 1]. Both columns are NULL if the curve is flat or has fewer
+    than 3 rows. The columns start_height and end_height contain the heights of the two ends of the
+    curve.
     """
 
     def add_neighbors(row: Row) -> Terms:
-        """Return the columns that depend on neighboring rows and on the extremes of the curve."""
+        """Return the columns that depend on neighboring rows or on the extremes of the curve."""
         k, ssw = to_double(row("k")), row("ssw")
         span = {"k_low": k.min(), "k_high": k.max(), "low": ssw.min(), "high": ssw.max()}
         return {
@@ -222,7 +225,7 @@ def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
         }
 
     def add_ends(row: Row) -> Terms:
-        """Return the heights of both ends of the curve."""
+        """Return the heights of the curve at its two ends."""
         height = row("height")
         return {
             "start_height": _over(height.first(), keys),
@@ -233,20 +236,21 @@ def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _over(expr: pl.Expr, keys: list[str]) -> pl.Expr:
-    """Return the expression, evaluated in the order of k within each partition."""
+    """Return the expression evaluated within each partition, with rows in the order of k."""
     return expr.over(keys, order_by="k")
 
 
 def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the rows of _add_curve with the columns kneedle (the difference curve) and is_knee.
+    """Return the rows of _add_curve with the added columns kneedle and is_knee.
 
-    The column is_knee is true at the first knee and false in all other rows. If there is no knee,
-    it is NULL in all rows. A knee is a local maximum of the difference curve after which the curve
-    falls by more than the mean step of k (S = 1) before the next local maximum. The original
-    Kneedle also stops at local minima. Stopping there makes no difference, because the curve rises
-    from a local minimum to the next maximum. Unlike in the package kneed, an end of the curve does
-    not count as a maximum, because the paper compares each value with both of its neighbors. As in
-    kneed, the last of several equal consecutive values counts as the maximum.
+    The column kneedle contains the difference curve. The column is_knee is true at the first knee
+    and false in all other rows. If there is no knee, the column is_knee is NULL in all rows. A knee
+    is a local maximum of the difference curve. After a knee, the curve must fall by more than the
+    mean step of k (S = 1) before the next local maximum. The original Kneedle also stops at local
+    minima. This makes no difference, because the curve rises from a local minimum to the next
+    maximum. Unlike in the package kneed, the ends of the curve do not count as maxima, because the
+    paper compares each value with both of its neighbors. As in kneed, if several consecutive values
+    are equal, the last of them counts as the maximum.
     """
 
     def add_difference(row: Row) -> Terms:
@@ -254,7 +258,7 @@ def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
         return {"kneedle": _zero_if_straight(1.0 - row("height") - row("across"))}
 
     def add_neighbors(row: Row) -> Terms:
-        """Return the neighboring values of the difference curve."""
+        """Return, for each row, the neighboring values of the difference curve."""
         difference = row("kneedle")
         return {
             "difference_before": _over(difference.shift(1), keys),
@@ -262,7 +266,7 @@ def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
         }
 
     def add_extremes(row: Row) -> Terms:
-        """Return the position and the value of the last maximum up to each row."""
+        """Return, for each row, the position and value of the most recent maximum."""
         difference, place = row("kneedle"), row("place")
         left, right = row("difference_before"), row("difference_after")
         is_maximum = (difference >= left) & (difference >= right)
@@ -283,10 +287,10 @@ def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _add_indices(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the rows of _add_curve with the indices that compare neighboring values of k."""
+    """Return the rows of _add_curve, with added indices that compare neighboring values of k."""
 
     def add_terms(row: Row) -> Terms:
-        """Return the terms that the indices compare between rows."""
+        """Return the terms that the indices compare across rows."""
         return {
             "difference": _krzanowski_lai_difference(row),
             "distortion": _transformed_distortion(row),
@@ -342,8 +346,7 @@ def elbow(
         An Array or List column of numbers, or the numeric columns that contain the coordinates.
         Rows in which the vector or all of its columns are NULL are left out.
     cluster : str or Expr
-        The cluster to which the clustering with this k assigned the point. Rows with a NULL cluster
-        are left out.
+        The point's cluster in the clustering with this k. Rows with a NULL cluster are left out.
     k : str or Expr
         The number of clusters that you requested from the algorithm, a whole number >= 1. The
         column n_clusters may be smaller if some clusters are empty.
@@ -362,9 +365,9 @@ def elbow(
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition and k, sorted by partition and k. The first
         columns are the partition columns and k. The column n contains the number of points that are
-        counted, and silhouette contains the mean silhouette. The columns n_clusters, ssw,
+        evaluated, and silhouette contains the mean silhouette. The columns n_clusters, ssw,
         explained_variance, calinski_harabasz_score and davies_bouldin_score are the same as in
-        internal_report. The other columns compare values of k:
+        internal_report. The other columns compare clusterings with different values of k:
 
         * krzanowski_lai_index |DIFF(k) / DIFF(k + 1)| >= 0, best high, where DIFF(k) = (k -
           1)^(2/d) ssw(k - 1) - k^(2/d) ssw(k), for d dimensions;
@@ -381,7 +384,7 @@ def elbow(
         The indices krzanowski_lai_index, hartigan_index and jump require a clustering with exactly
         k - 1 or k + 1 clusters. These three indices are NULL if that clustering is missing or if
         they would require a division by 0. The index jump is also NULL if the power is outside the
-        range of doubles, which happens with very many dimensions. The index second_difference is
+        range of doubles, as can happen with very many dimensions. The index second_difference is
         NULL at both ends of the curve. If the curve is flat or has fewer than 3 values of k,
         chord_distance and kneedle are NULL. The column is_knee is NULL in all rows if there is no
         knee. A flat or straight curve has no knee. A falling curve with only 3 values has no knee
@@ -396,8 +399,8 @@ def elbow(
 
     Notes
     -----
-    docs/choosing_k.md explains the objections to the elbow method and how far the criteria agree.
-    In SQL: ``FROM clustereval.elbow(tbl, [x, y], cluster, k)``.
+    docs/choosing_k.md explains the objections to the elbow method and the extent to which the
+    criteria agree. In SQL: ``FROM clustereval.elbow(tbl, [x, y], cluster, k)``.
 
     References
     ----------
@@ -497,7 +500,7 @@ _CHOICES = {"kneedle": "is_knee", "gap": "is_choice"}
 def _value_or_null(criterion: str) -> pl.Expr:
     """Return the value of a criterion as Float64.
 
-    NaN becomes NULL, because NaN can never be the best value.
+    NaN becomes NULL, so that it is never chosen as the best value.
     """
     return to_double(pl.col(criterion)).fill_nan(None)
 
@@ -520,12 +523,12 @@ def _cost(criterion: str) -> pl.Expr:
 
 
 def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str]) -> pl.LazyFrame:
-    """Return the rows of a table from elbow or gap_statistic, rated by one criterion.
+    """Rate the rows of a table from elbow or gap_statistic by a single criterion.
 
     The result contains the partition columns `keys`, the columns place, criterion, rule, k, value
     and refusal, and the sort keys no_cost, is_other and cost. The column place contains the
-    position of the criterion. The sort keys put the recommended k first. The column refusal
-    contains the reason why the criterion recommends no k even though it has values.
+    position of the criterion. The sort keys put the recommended k first. If the criterion has
+    values but recommends no k, the column refusal contains the reason.
     """
     choice = _CHOICES.get(criterion)
     is_choice = pl.col(choice).cast(pl.Boolean).fill_null(False) if choice else pl.lit(False)
@@ -572,22 +575,23 @@ def choose_k(
     gap : DataFrame or LazyFrame, optional
         A table returned by gap_statistic. The choice in this table is added as another criterion.
     partition_by : str, Expr or sequence of these, optional
-        The partition columns of frame and gap. Each partition is one sweep of k.
+        The partition columns of frame and gap. Each partition contains one sweep of k.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row for each combination of partition and criterion. The
         columns are the partition columns, criterion, k, value, rule, runner_up, runner_up_value and
-        reason. The column criterion contains the name of the criterion's column, and rule contains
-        its rule in words. The column k contains the number of clusters that the criterion
-        recommends, and value contains the value of the criterion at this k. The column runner_up
-        contains the k that the same rule would recommend next, and runner_up_value contains the
-        value at that k. Among equal values, the one with the smallest k comes first. If a criterion
-        recommends no k, the column k is NULL, and the column reason explains why: 'no value' if all
-        values are NULL or NaN, 'no value > 0' for jump, second_difference and chord_distance, 'no
-        value <= 10' for hartigan_index, 'no knee' for kneedle, and 'no choice' for gap. For kneedle
-        and gap, runner_up is the k with the largest of the other values.
+        reason. The column criterion contains the name of the criterion's column, and the column
+        rule contains the criterion's rule in words. The column k contains the number of clusters
+        that the criterion recommends, and value contains the value of the criterion at this k. The
+        column runner_up contains the k that the same rule would recommend next, and runner_up_value
+        contains the value at that k. If several values are equal, the one with the smallest k comes
+        first. If a criterion recommends no k, the column k is NULL, and the column reason contains
+        a short explanation. This explanation is 'no value' if all values are NULL or NaN.
+        Otherwise, it is 'no value > 0' for jump, second_difference and chord_distance, 'no value <=
+        10' for hartigan_index, 'no knee' for kneedle, and 'no choice' for gap. For kneedle and gap,
+        runner_up is the k with the largest value, not counting the recommended k.
 
     Raises
     ------
@@ -599,9 +603,8 @@ def choose_k(
     Notes
     -----
     No criterion is always right. The criteria often disagree, and each of them makes its own
-    assumptions. Criteria that start at k = 2 cannot tell you that there are no clusters; see
-    docs/choosing_k.md.
-    In SQL: ``FROM clustereval.choose_k(tbl)``.
+    assumptions. Criteria that start at k = 2 cannot show that there are no clusters; see
+    docs/choosing_k.md. In SQL: ``FROM clustereval.choose_k(tbl)``.
 
     References
     ----------

@@ -1,8 +1,8 @@
-"""column_removal: measures how a clustering changes when one coordinate of the points is left out.
+"""column_removal: measures of how a clustering changes if one coordinate is left out.
 
-The whole clustering is computed from all coordinates. For each coordinate, a reduced clustering is
-computed without that coordinate. A cell consists of the points shared by a cluster of the whole
-clustering and a cluster of a reduced clustering.
+The clustering that uses all coordinates is called the whole clustering. For each coordinate, there
+is also a reduced clustering, which is computed without that coordinate. A cell consists of the
+points shared by a cluster of the whole clustering and a cluster of a reduced clustering.
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ _SCHEMA = pl.Schema(
 
 
 class _SharedPoints(NamedTuple):
-    """The q cells of two clusterings of m points, stored as pairs of clusters that share points."""
+    """The q cells of two clusterings of m points.
+
+    Each cell is stored as a pair of clusters that share points.
+    """
 
     #: (q,): number of the cluster of the whole clustering.
     whole: Integers
@@ -80,8 +83,8 @@ def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats
 
     `x` (m, d) contains the points, and `numbers` (m,) contains the points' cluster numbers. The
     centers are means or, for the cosine distance, normalized means. Each coordinate of a mean is
-    clipped to the range of its values, because rounding errors could otherwise move the mean
-    outside this range when all values are equal.
+    clipped to the range of the averaged values. Otherwise, rounding errors could move the mean
+    outside this range if all values are equal.
     """
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
@@ -97,11 +100,11 @@ def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats
 
 
 def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Distance) -> Floats:
-    """Return, for each of the q cells, the mean distance between the points of its two clusters.
+    """Return, for each of the q cells, the mean distance between the points of the two clusters.
 
-    `reduced` (m,) contains the points' cluster numbers in the reduced clustering, and `part` is one
-    partition, which contains the clusters of the whole clustering. The cells are in the same order
-    as in _find_cells.
+    `reduced` (m,) contains the points' cluster numbers in the reduced clustering. `part` is a
+    partition that contains the clusters of the whole clustering. The cells are in the same order as
+    in _find_cells.
     """
     cells = _find_cells(part.numbers, reduced)
     sizes = np.bincount(reduced)
@@ -137,7 +140,7 @@ def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
 
 
 def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.DataFrame:
-    """Return the result row for one partition of points and its left-out coordinate.
+    """Return the result row for one partition of the points and one left-out coordinate.
 
     The row has the columns of _SCHEMA. In `part.rows`, the column id contains the reduced clusters,
     and the column left_out contains the values of the left-out coordinate. `removed_key` is the
@@ -206,8 +209,8 @@ def column_stability(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row for each point and left-out coordinate. A LazyFrame is read into memory when you
-        collect the result.
+        One row for each combination of point and left-out coordinate. A LazyFrame is read into
+        memory when you collect the result.
     vector : str, Expr, selector or sequence of str and Expr
         All coordinates, as an Array or List column of numbers, or as several numeric columns. Rows
         in which the vector or all of its columns are NULL are left out.
@@ -215,10 +218,10 @@ def column_stability(
         The point's cluster in the clustering that uses all coordinates. Rows with a NULL cluster
         are left out.
     removed : str or Expr
-        The number of the left-out coordinate, counting from 1.
+        The number of the left-out coordinate, counted from 1.
     reduced_cluster : str or Expr
-        The point's cluster in the clustering that leaves out the coordinate `removed`. Rows with a
-        NULL cluster are left out.
+        The point's cluster in the clustering without the coordinate `removed`. Rows with a NULL
+        cluster are left out.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately, such as a column with the number of clusters.
         NULL is also a group.
@@ -235,8 +238,9 @@ def column_stability(
         * n_clusters is the number of clusters in the reduced clustering.
         * average_proportion_non_overlap is the share of a point's cluster that is not in the
           point's reduced cluster, averaged over all points (range [0, 1), best 0).
-        * average_distance is the mean distance between the points of a point's cluster and the
-          points of its reduced cluster, averaged over all points (range [0, inf), best low).
+        * average_distance compares each point's cluster with its reduced cluster. It is the mean
+          distance between the points of these two clusters, averaged over all points (range
+          [0, inf), best low).
         * average_distance_between_means is the distance between the mean of a point's cluster and
           the mean of its reduced cluster, averaged over all points (range [0, inf), best 0).
         * figure_of_merit is the root mean square deviation of the left-out coordinate from its mean
@@ -306,7 +310,7 @@ def column_stability(
 def _with_left_out(points: Points, place: pl.Expr) -> Points:
     """Return the points with the added column left_out.
 
-    The column contains the coordinate that has the number `place`.
+    The column contains the coordinate with the number `place`.
     """
     form = points.form
     raw = form.split("raw_x") if isinstance(form, LongVectors) else form.coordinates("raw_x")

@@ -50,7 +50,7 @@ def _read_folds(
     fold: Column,
     options: PointOptions,
 ) -> Points:
-    """Return the user's rows as points, with each fold of a partition as a separate partition.
+    """Return the user's rows as points, treating each fold in a partition as its own partition.
 
     The fold is the last partition column and is named "fold".
     """
@@ -66,9 +66,9 @@ def _read_folds(
 
 
 def _contingency_of_folds(assigned: pl.LazyFrame, points: Points) -> ContingencyTable:
-    """Return, for each fold, the contingency table of the points' own clusters and nearest centers.
+    """Cross-tabulate the points' own clusters and their nearest centers, separately for each fold.
 
-    `assigned` is the result of assigned_points with the additional column cluster.
+    `assigned` is the result of assigned_points with an added `cluster` column.
     """
     options = LabelOptions(partition_by=points.partition_keys)
     return read_contingency_table(assigned, "cluster", "nearest", options, ()).cache_groups()
@@ -104,23 +104,23 @@ def cross_validation(
         The held-out points, one per row. A LazyFrame is streamed when you collect the result. A
         List column is read a second time to find the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        in which the vector or all of its columns are NULL are left out.
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. A row
+        is left out if its vector is NULL or if all of its coordinate columns are NULL.
     cluster : str or Expr
         The cluster of each point, found without using the model for the fold, or the point's true
         class. Rows with a NULL cluster are left out.
     fold : str or Expr
         The fold in which the point is held out.
     centroids : DataFrame or LazyFrame
-        The centers of the models, in a frame with the columns fold, cluster and centroid (lists of
-        numbers), and with the columns specified in partition_by. A LazyFrame is collected together
-        with the result.
+        A frame of the models' centers, with the columns fold, cluster and centroid (lists of
+        numbers), plus the columns specified in partition_by. A LazyFrame is collected together with
+        the result.
     metric : str
         The metric of external_report that is used to compare the two clusterings. The points' own
         clusters serve as the labels.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately, such as a column with the
-        number of clusters. NULL is also a group.
+        Columns in both frames that define groups to be evaluated separately, such as a column with
+        the number of clusters. NULL is also a group.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         How the two entropies are averaged in the normalized and adjusted mutual information.
     beta : float

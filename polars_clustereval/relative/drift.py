@@ -53,7 +53,7 @@ _COUNTED = ("kept", "grown", "shrunk", "split", "merged", "gone", "new")
 
 
 def _transition_counts(pair: RunPair) -> pl.LazyFrame:
-    """Return the numbers of clusters per run and per transition for each partition.
+    """Return, for each partition, the number of clusters in each run and with each transition.
 
     A split or merged cluster is counted once, and its parts or sources are not counted.
     """
@@ -70,7 +70,7 @@ def _transition_counts(pair: RunPair) -> pl.LazyFrame:
 
 
 def _score_agreement(pair: RunPair) -> pl.LazyFrame:
-    """Return the scores in _SCORES for each partition that has common ids.
+    """Return the scores listed in _SCORES for each partition in which the runs share ids.
 
     The clusters of the earlier run serve as the labels. Without partition columns, the result
     always has one row.
@@ -95,10 +95,10 @@ def _score_agreement(pair: RunPair) -> pl.LazyFrame:
 def _stability_term(half_rows: dict[str, pl.Expr], totals: dict[str, pl.Expr]) -> pl.Expr:
     """Return (p - q) ln(p / q), a cluster's term in the population stability index.
 
-    Here, p and q are the cluster's shares of the rows in the two runs. `half_rows` contains the
-    size of the cluster in each run, measured in half rows: twice the number of rows, or 1 if there
-    are no rows. `totals` contains the total number of rows in each run. The difference p - q is
-    computed from integers.
+    Here, p and q are the cluster's shares of the rows in the two runs. `half_rows` contains twice
+    the number of the cluster's rows in each run, or 1 if it has no rows. `totals` contains the
+    total number of rows in each run. The difference p - q is computed as a quotient of exact
+    integers.
     """
     x = widen(half_rows["before"]) * widen(totals["after"])
     y = widen(half_rows["after"]) * widen(totals["before"])
@@ -198,7 +198,7 @@ def run_drift(
         are the partition columns and the following:
 
         * n_before, n_after and n_common are the numbers of ids in the earlier run, in the later run
-          and in both runs.
+          and in both runs, respectively.
         * n_moved, n_left and n_joined are the numbers of ids that have moved, left and joined,
           respectively (see moved_ids).
         * moved_rate (range [0, 1], best low) is n_moved / n_common.
@@ -209,7 +209,8 @@ def run_drift(
         * n_clusters_before and n_clusters_after are the numbers of clusters in the two runs.
         * n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone and n_new are the numbers of clusters
           with the corresponding transition. A split or merged cluster is counted once.
-        * n_ambiguous is the number of rows in the result of run_transitions that have an ambiguity.
+        * n_ambiguous is the number of ambiguous transitions, that is, rows of run_transitions in
+          which ambiguity is not NULL.
         * adjusted_rand_score, adjusted_mutual_info_score and variation_of_information are computed
           from the ids in both runs.
         * population_stability_index (range [0, inf), best 0) is the sum of (p - q) ln(p / q) over

@@ -1,9 +1,10 @@
 """gap: the gap statistic, computed from the elbow tables of the data and of reference points.
 
 Reference points are random points that form no clusters. For each coordinate i, column x_i contains
-the values of the points, columns low_i and high_i contain the smallest and largest values in a
-partition, and column z_i contains the values of the reference points. With the method 'pca', low_i,
-high_i and z_i refer to coordinates along the principal components of the partition.
+the values of the data points, and column z_i contains the values of the reference points. The
+columns low_i and high_i contain the smallest and largest values of x_i in a partition. With the
+method 'pca', low_i, high_i and z_i refer to coordinates along the principal components of the
+partition.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ Number = TypeVar("Number", pl.Expr, "NDArray[np.uint64]")
 
 
 def check_sweep_k(lazy: pl.LazyFrame, k: Column) -> pl.Expr:
-    """Return the user's column of cluster counts with the alias k.
+    """Return the user's column of cluster counts, renamed to k.
 
     Raise an error if the column does not contain numbers. The function raise_bad_k checks the
     values.
@@ -69,7 +70,7 @@ def check_sweep_k(lazy: pl.LazyFrame, k: Column) -> pl.Expr:
 
 
 def raise_bad_k(values: pl.DataFrame) -> None:
-    """Raise an error unless the only column of `values`, k, contains only whole numbers >= 1."""
+    """Raise an error unless k, the only column in `values`, contains only whole numbers >= 1."""
     [k] = values.get_columns()
     number = pl.col(k.name).cast(pl.Float64)
     whole = (number >= 1) & (number < 1e15) & (number == number.floor())
@@ -79,7 +80,7 @@ def raise_bad_k(values: pl.DataFrame) -> None:
 
 
 def _bad_k_error(got: str) -> ClusterEvalError:
-    """Return the error for a column k that does not contain whole numbers >= 1."""
+    """Return the error to raise if column k contains anything other than whole numbers >= 1."""
     return ClusterEvalError(
         f"k: expected whole numbers >= 1, got {got}; k is the number of clusters that was asked for"
     )
@@ -95,7 +96,7 @@ def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str)
     counts = rows.group_by(*by, "k").agg(rows=pl.len())
 
     def check_one_row_per_k(counts: pl.DataFrame) -> None:
-        """Raise an error for the first bad k in `counts`, which has the number of rows per k."""
+        """Raise an error for the first bad k in `counts`, a table with the number of rows per k."""
         raise_bad_k(counts.select("k"))
         repeated = counts.filter(pl.col("rows") > 1).sort("k").head(1)
         for k, n in repeated.select("k", "rows").iter_rows():
@@ -134,10 +135,10 @@ def _scramble_step(x: Number, divisor: int, factor: int) -> Number:
 
 
 def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a pseudorandom number below 2^32 for each number in `x`, which is also below 2^32.
+    """Map each number in `x` to a pseudorandom number.
 
-    The function is lowbias32, Wellons' permutation of 32-bit numbers. All products are below 2^64,
-    so no engine rounds them.
+    The numbers in `x` and in the result are below 2^32. The function is lowbias32, Wellons'
+    permutation of 32-bit numbers. All products are below 2^64, so no engine rounds them.
     """
     for divisor, factor in _STEPS:
         x = _scramble_step(x, divisor, factor)
@@ -177,7 +178,7 @@ def _draw_points(boxes: pl.LazyFrame, n_dims: int, n_sets: int, seed: int) -> pl
     """Return n uniformly distributed points for each combination of a box and a reference set.
 
     `boxes` contains the column n, the bounds low_i and high_i of each coordinate i, and possibly
-    other columns. The result contains the columns of `boxes`, reference_set, id, and the
+    other columns. The result contains the columns of `boxes`, along with reference_set, id and the
     coordinates z_i of the points.
     """
     c, z = _columns("c", n_dims), _columns("z", n_dims)
@@ -197,7 +198,7 @@ def _draw_points(boxes: pl.LazyFrame, n_dims: int, n_sets: int, seed: int) -> pl
 
 
 class _Vectors(NamedTuple):
-    """The vectors of a frame, as rows with the partition columns `keys` and x_0, x_1, ..."""
+    """The vectors of a frame, with the partition columns in `keys` and coordinates x_0, x_1, ..."""
 
     rows: pl.LazyFrame
     keys: dict[str, str]
@@ -212,7 +213,7 @@ class _Vectors(NamedTuple):
         return _columns("x", self.n_dims)
 
     def bounding_boxes(self) -> pl.LazyFrame:
-        """Return n, n_bad, and each coordinate's bounds low_i and high_i for each partition."""
+        """Return n, n_bad and each coordinate's bounds (low_i and high_i) for each partition."""
         extremes = {f"low_{i}": pl.col(x).min() for i, x in enumerate(self.x)}
         extremes |= {f"high_{i}": pl.col(x).max() for i, x in enumerate(self.x)}
         finite = pl.all_horizontal([pl.col(x).is_finite().fill_null(False) for x in self.x])
@@ -260,7 +261,7 @@ def _read_vectors(
 
 
 class _Axes(NamedTuple):
-    """The principal components of a frame's p partitions, which are numbered from 0."""
+    """The principal components of each of a frame's p partitions, which are numbered from 0."""
 
     #: One row per partition: its number, the partition columns and n.
     partitions: pl.DataFrame
@@ -302,7 +303,7 @@ def _principal_axes(points: _Vectors) -> _Axes:
 def _number_rows(
     points: _Vectors, partitions: pl.DataFrame, more: Sequence[str] = ()
 ) -> pl.LazyFrame:
-    """Return the points with columns added from the frame `partitions`: number and `more`."""
+    """Add the column number and the columns in `more` from `partitions` to the points."""
     table = partitions.lazy().select(*points.keys, "number", *more)
     if points.keys:
         return join_small(points.rows, list(points.keys), table)
@@ -374,8 +375,8 @@ def uniform_reference(
     Parameters
     ----------
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        in which the vector or all of its columns are NULL are left out.
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. A row
+        is left out if its vector is NULL or if all of its coordinate columns are NULL.
     n_sets : int
         The number of reference sets, at least 1. The function gap_statistic needs at least 2 sets,
         and the authors of the statistic use many more.
@@ -394,11 +395,11 @@ def uniform_reference(
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition, reference set and point, sorted in this
         order. The columns are the partition columns, reference_set (numbered from 1), id (numbered
-        from 0) and point (a list of numbers). A reference set has as many points as the partition.
-        With 'box', each number has 32 random bits and is identical in every engine, to the last
-        bit. Relative to the box, the numbers are the same in every partition, so no partition
-        depends on other partitions. A constant coordinate stays constant. If there are no rows, the
-        result is empty.
+        from 0) and point (a list of numbers). Each reference set has as many points as its
+        partition. With 'box', each number has 32 random bits and is identical in every engine, to
+        the last bit. Relative to the box, the same numbers are drawn in every partition, so no
+        partition depends on the others. A constant coordinate stays constant. If there are no rows,
+        the result is empty.
 
     Raises
     ------
@@ -446,7 +447,7 @@ def uniform_reference(
 def _check_gap_options(rule: object, se_factor: object) -> str:
     """Return the option `rule` of gap_statistic in lowercase.
 
-    Raise an error if either option is invalid.
+    Raise an error if `rule` or `se_factor` is invalid.
     """
     name = str(rule).lower()
     if name not in map(str.lower, _RULES):
@@ -461,8 +462,8 @@ def _sweep_logs(
 ) -> pl.LazyFrame:
     """Return the rows of an elbow table with the added column log_ssw, which is NULL if ssw is 0.
 
-    The columns are `keys`, `more`, k and log_ssw. `sweep` and `remedy` are passed to
-    with_sweep_check.
+    The result contains the columns in `keys` and `more`, followed by k and log_ssw. `sweep` and
+    `remedy` are passed to with_sweep_check.
     """
     ssw = to_double(pl.col("ssw"))
     rows = table.select(
@@ -476,13 +477,13 @@ def _sweep_logs(
 
 
 def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the mean and standard deviation of log_ssw for each partition and k of the reference.
+    """Return the mean and standard deviation of log_ssw for each partition and k in `reference`.
 
-    The columns are `keys`, k, n_sets, n_sets_of_k, mean and sd. The column n_sets contains the
-    number of reference sets of the partition, and n_sets_of_k contains the number of sets that have
-    this k. The columns mean and sd contain the mean and the standard deviation of log_ssw, or NULL
-    if log_ssw is NULL in any set. The standard deviation is computed with the divisor B, the number
-    of sets.
+    The columns are those in `keys`, followed by k, n_sets, n_sets_of_k, mean and sd. The column
+    n_sets contains the number of reference sets in the partition, and n_sets_of_k contains how many
+    of these sets include this k. The columns mean and sd contain the mean and the standard
+    deviation of log_ssw, or NULL if log_ssw is NULL in any set. The standard deviation is computed
+    with the divisor B, the number of sets.
     """
     log = pl.col("log_ssw")
     complete = log.null_count() == 0
@@ -499,9 +500,9 @@ def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 def _raise_unmatched(pairs: pl.DataFrame) -> None:
     """Raise an error unless both tables and all sets have the same values of k.
 
-    Also raise an error if there is only one set. In `pairs`, observed_k and expected_k are the
-    values of k in the two tables, or NULL if a table does not have this k. `pairs` also contains
-    the columns n_sets and n_sets_of_k.
+    Also raise an error if there is only one set. In `pairs`, observed_k contains k if it occurs in
+    the table of the data, and expected_k contains k if it occurs in the table of the reference
+    points. Otherwise, they are NULL. `pairs` also contains the columns n_sets and n_sets_of_k.
     """
     same = "k: expected the same values in both tables, got"
     few = "reference_set: expected at least 2 reference sets, got"
@@ -521,10 +522,10 @@ def _raise_unmatched(pairs: pl.DataFrame) -> None:
 
 
 def _choose_by_rule(rows: pl.LazyFrame, keys: list[str], rule: str, factor: float) -> pl.LazyFrame:
-    """Return the rows with is_choice, which marks the chosen k and is NULL if any gap is NULL.
+    """Add the column is_choice, which marks the chosen k and is NULL if any gap is NULL.
 
-    `rows` contains the columns k, gap and gap_se. `keys` lists the partition columns, of which
-    there is at least one.
+    `rows` contains the columns k, gap and gap_se. `keys` lists the partition columns and is not
+    empty.
     """
     gap, error, k = pl.col("gap"), pl.col("gap_se"), pl.col("k")
     next_gap = gap.shift(-1).over(keys, order_by="k")
@@ -565,9 +566,9 @@ def gap_statistic(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The result of elbow for the data.
+        The elbow table of the data, as returned by elbow.
     reference : DataFrame or LazyFrame
-        The result of elbow for the points of uniform_reference, computed with
+        The elbow table of the reference points from uniform_reference, computed with
         partition_by=reference_set. Cluster the reference points in the same way as the data.
     reference_set : str or Expr
         The column of `reference` that contains the number of the reference set.
@@ -583,7 +584,7 @@ def gap_statistic(
     se_factor : float
         The error used in the rules is gap_se times se_factor, where se_factor must be >= 0.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately. NULL is also a group.
+        Columns in both frames that define groups to be evaluated separately. NULL is also a group.
 
     Returns
     -------
@@ -611,7 +612,7 @@ def gap_statistic(
     Notes
     -----
     The rules follow the documentation of maxSE in the R package cluster. With d.power = 2, the
-    package's sum over pairs of points is half of ssw, so the gaps are the same.
+    package's measure of dispersion is half of ssw, so the gaps are the same.
     In SQL: ``FROM clustereval.gap_statistic(tbl, reference, reference_set)``.
 
     References

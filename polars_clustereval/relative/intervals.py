@@ -2,8 +2,8 @@
 
 The rows are treated as independent draws, so the counts of the contingency cells have a multinomial
 distribution whose probabilities are the shares p of the cells. Every metric in this module is a
-smooth function of one, two or three statistics of the shares. The metric's family determines these
-statistics (see external.gradients).
+smooth function of one, two or three statistics that are computed from the shares of the cells. The
+metric's family determines these statistics (see external.gradients).
 
 The influence of a row on a statistic is the derivative of the statistic with respect to the share
 of the row's cell. The influence is the sum of three terms: one for the cell, one for its label and
@@ -60,11 +60,11 @@ def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
     The columns are those of table.sized_cells and the following:
 
     * rows is the number of rows that the cell represents.
-    * single is 1 for noise that counts as singletons (cluster NULL) and 0 otherwise.
-    * label_squares and cluster_squares are the sums of the squared row counts over the cells with
-      the same label and over the cells in the same cluster, respectively.
-    * is_label_majority and is_cluster_majority indicate whether the cell is the largest cell of its
-      label and the largest cell of its cluster, respectively.
+    * single is 1 for noise that counts as singletons (where cluster is NULL) and 0 otherwise.
+    * label_squares is the sum of the squared row counts of all cells with the same label, and
+      cluster_squares is the same sum for all cells in the same cluster.
+    * is_label_majority and is_cluster_majority indicate whether the cell is the largest one of its
+      label and of its cluster, respectively.
 
     The majority columns are NULL if the maximum has no derivative, that is, if several cells tie
     for the largest or if the largest cell is a singleton.
@@ -92,12 +92,12 @@ def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _pair_influences(row: Row) -> Slopes:
-    """Return the influences of a row on the shares of tp, fp and fn pairs, up to constants.
+    """Return a row's influences on the shares of tp, fp and fn pairs, up to additive constants.
 
-    The influence of a row on a share of pairs is twice the share of the other rows with which the
-    row forms such a pair. This influence is the projection of the exact pair counts, so it is also
-    correct to first order for sums of squared shares. `row(name)` returns a column of
-    _cells_with_squares.
+    For each kind of pair, the influence is twice the fraction of the other rows with which the row
+    forms such a pair. The influence is the projection of the exact pair counts onto single rows. To
+    first order, it also applies to sums of squared shares. `row(name)` returns the expression for
+    the column `name` of _cells_with_squares.
     """
     n, others = row("n"), row("total") - 1
     return (
@@ -108,11 +108,12 @@ def _pair_influences(row: Row) -> Slopes:
 
 
 def _information_influences(row: Row) -> Slopes:
-    """Return the influences of a row on the statistics mi, hc and hl, up to constants.
+    """Return a row's influences on the statistics mi, hc and hl, up to additive constants.
 
-    The influences are the derivatives of sums of p ln p. A noise row that counts as a singleton is
-    always alone in its cell. Therefore, its cell contributes no term p ln p, and the derivative of
-    hc is larger by 1. `row(name)` returns a column of _cells_with_squares.
+    The influences are the derivatives of sums of terms p ln p. A noise row that counts as a
+    singleton is always alone in its cell. Therefore, its cell contributes no term p ln p, and the
+    derivative of hc is larger by 1. `row(name)` returns the expression for the column `name` of
+    _cells_with_squares.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return (
@@ -123,11 +124,11 @@ def _information_influences(row: Row) -> Slopes:
 
 
 def _bcubed_influences(row: Row) -> Slopes:
-    """Return the influences of a row on B-cubed precision and recall, up to constants.
+    """Return a row's influences on B-cubed precision and recall, up to additive constants.
 
-    Recall is computed from the squared share of a label's rows that each cell contains. Singletons
-    are an exception, because each of them is always a single row. `row(name)` returns a column of
-    _cells_with_squares.
+    For each cell, recall depends on the square of the cell's share of its label's rows. Singletons
+    are an exception, because each of them is always a single row. `row(name)` returns the
+    expression for the column `name` of _cells_with_squares.
     """
     label_size, cluster_size = to_double(row("label_size")), to_double(row("cluster_size"))
     n = to_double(row("n"))
@@ -141,7 +142,7 @@ def _bcubed_influences(row: Row) -> Slopes:
 def _majority_influences(row: Row) -> Slopes:
     """Return a row's influences on purity and inverse purity, or NULL if there is no derivative.
 
-    `row(name)` returns a column of _cells_with_squares.
+    `row(name)` returns the expression for the column `name` of _cells_with_squares.
     """
     return to_double(row("is_cluster_majority")), to_double(row("is_label_majority")), 0.0
 
@@ -163,11 +164,11 @@ def _mean_of_rows(x: pl.Expr) -> pl.Expr:
 
 
 def _covariances(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the covariances of a row's influences for each partition and family.
+    """Return, for each partition and family, the covariances of the rows' influences.
 
     The columns are the partition columns, family, and the covariances c00 to c22 of the influences
-    on the statistics of the family. A covariance is NULL if one of its statistics has no
-    derivative. The influences are centered first to avoid cancellation.
+    on the family's statistics. A covariance is NULL if one of its statistics has no derivative. The
+    influences are centered first to avoid cancellation.
     """
     by = [*table.keys, "family"]
     cells = _cells_with_squares(table)
@@ -229,13 +230,13 @@ def _linear_metrics(row: Row) -> dict[str, Quotient]:
 def _pair_quotients(row: Row, beta: float) -> dict[str, Quotient]:
     """Return the pair-counting scores that are not linear in the statistics, keyed by name.
 
-    The statistics are shares of all pairs of rows. The share of pairs with the same label and the
-    same cluster is s, the share of pairs with the same cluster but different labels is x, and the
-    share of pairs with the same label but different clusters is y. Therefore, b = s + y is the
-    share of pairs with the same label, and c = s + x is the share of pairs with the same cluster.
-    The multinomial adjusted Rand index differs from the adjusted Rand index only in terms that are
-    smaller by a factor of n, the number of rows, so both indices have the same slopes. `row(name)`
-    returns a statistic of a partition.
+    The statistics are shares of all pairs of rows. Here, s is the share of pairs with the same
+    label and the same cluster, x is the share of pairs with only the same cluster, and y is the
+    share of pairs with only the same label. Therefore, b = s + y is the share of pairs with the
+    same label, and c = s + x is the share of pairs with the same cluster. The multinomial adjusted
+    Rand index differs from the adjusted Rand index only in terms that are smaller by a factor of n,
+    the number of rows, so both indices have the same slopes. `row(name)` returns the expression for
+    the statistic `name` of a partition.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, weight = s + y, s + x, beta * beta
@@ -287,11 +288,12 @@ def _information_quotients(
     The statistic s is the mutual information, x is the entropy of the cluster given the label, and
     y is the entropy of the label given the cluster. Therefore, b = s + y is the entropy of the
     labels, and c = s + x is the entropy of the clusters. If b and c are equal up to rounding
-    errors, their minimum and maximum have no derivative. The expected mutual information tends to
-    (labels - 1) (clusters - 1) / (2 rows), regardless of the shares. If the expected mutual
-    information is negligible (see _NEGLIGIBLE), it is treated as a constant; otherwise, the
-    adjusted score is NULL. `row(name)` returns a statistic of a partition, including emi if
-    `adjusted` is True. The other parameters are options of external_report.
+    errors, their minimum and maximum have no derivative. For large numbers of rows, the expected
+    mutual information is approximately (labels - 1) (clusters - 1) / (2 rows), regardless of the
+    shares of the cells. If the expected mutual information is negligible (see _NEGLIGIBLE), it is
+    treated as a constant; otherwise, the adjusted score is NULL. `row(name)` returns the expression
+    for the statistic `name` of a partition. The statistic emi is needed only if `adjusted` is True.
+    The other parameters are options of external_report.
     """
     s, x, y = row("mi"), row("hc"), row("hl")
     b, c = s + y, s + x
@@ -336,9 +338,9 @@ def _information_quotients(
 
 
 def _bcubed_quotients(row: Row, beta: float) -> dict[str, Quotient]:
-    """Return the B-cubed F score, keyed by name.
+    """Return a dict that contains only the B-cubed F score, keyed by its name.
 
-    `row(name)` returns a statistic of a partition.
+    `row(name)` returns the expression for the statistic `name` of a partition.
     """
     n, weight = to_double(row("total")), beta * beta
     precision, recall = row("precision_rows") / n, row("recall_rows") / n
@@ -375,7 +377,7 @@ def _differentiable_metrics(
 
 
 def _covariance_term(i: int, j: int) -> pl.Expr:
-    """Return the product of two derivatives and a covariance, or 0 if a derivative is 0."""
+    """Return the product of two derivatives and a covariance, or 0 if either derivative is 0."""
     x, y = pl.col(f"g{i}"), pl.col(f"g{j}")
     product = x * y * pl.col(f"c{i}{j}")
     return pl.when((x == 0) | (y == 0)).then(0.0).otherwise(product)
@@ -387,8 +389,8 @@ def _standard_error() -> pl.Expr:
     The gradient d is in the columns g0 to g2, and the covariances C are in the columns c00 to c22.
     If the variance is below the rounding error of its terms, the result is 0. If there are fewer
     than 2 rows, the result is NULL. If labels and clusters divide the rows in the same way, they
-    also do so in every sample. A quotient then keeps its value of 1 or 0, even if its formula is 0
-    / 0, so its standard error is 0.
+    also do so in every sample. For such labels and clusters, a quotient is 1 or 0 in every sample,
+    even if its formula is 0 / 0, so its standard error is 0.
     """
     squares, products = (
         sum((_covariance_term(i, j) for i, j in pairs), pl.lit(0.0))
@@ -420,7 +422,10 @@ _GREATEST = ("1", "ln n", "n (n - 1)", "2 n")
 
 
 def _greatest_values(n: pl.Expr) -> Terms:
-    """Return expressions for the upper bounds on metrics of n rows, keyed by the bounds' names."""
+    """Return expressions for the upper bounds on metrics, keyed by the names of the bounds.
+
+    `n` is the number of rows.
+    """
     return dict(zip(_GREATEST, (pl.lit(1.0), n.log(), n * (n - 1), 2 * n), strict=True))
 
 
@@ -530,9 +535,10 @@ def external_intervals(
         The standard error and the limits are NULL if the value is NULL, if there are fewer than 2
         rows, or if the delta method does not apply to the metric (class_f_measure, exact matches,
         expected_mutual_info). The standard error and the limits are also NULL if the metric has no
-        derivative: for a tied majority in purity, inverse_purity and split_join_distance, for equal
-        entropies in a minimum or maximum, and for 0 / 0. If labels and clusters divide the rows in
-        the same way, every agreement score has a standard error of 0.
+        derivative. This is the case for tied majorities in purity, inverse_purity and
+        split_join_distance, for the minimum or maximum of equal entropies, and for 0 / 0. If labels
+        and clusters divide the rows in the same way, every agreement score has a standard error of
+        0.
 
     Raises
     ------
@@ -595,7 +601,7 @@ def external_intervals(
 
 
 def _limits() -> Terms:
-    """Return the interval's limits, keyed by lower and upper.
+    """Return the lower and upper limits of the interval, keyed by name.
 
     The limits are value -+ margin, cut off at the metric's bounds.
     """

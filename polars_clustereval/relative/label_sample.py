@@ -7,7 +7,8 @@ probability of being drawn. The size of a cluster includes its unlabeled rows, b
 that joins a sampled entity with other entities is wrong, whether or not the other entities have
 labels.
 
-If rows were labeled at random instead, the module record_sample computes the estimates.
+If random rows were labeled instead of whole entities, the estimates are computed by the module
+record_sample.
 """
 
 from __future__ import annotations
@@ -56,13 +57,13 @@ _DESIGNS = ("uniform", "by_record", "records")
 def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str) -> pl.LazyFrame:
     """Return one row per label, with the partition columns and the terms that the metrics need.
 
-    The term size is the number of the label's rows. The term linked is the number of ordered pairs
-    of the label's rows that are in the same cluster. The term links is the number of pairs that
-    consist of one of the label's rows and any other row in its cluster. The terms precision and
-    recall are B-cubed precision and recall, summed over the label's rows. The term exact is 1 if
-    the label's rows are exactly the rows of a cluster, and 0 otherwise. The weight is inversely
-    proportional to the probability that the label is drawn under the `design`. `clusters` contains
-    the cluster sizes, counted over all rows.
+    The term `size` is the number of rows with the label. The term `linked` is the number of ordered
+    pairs of rows with the label that are in the same cluster. The term `links` is the number of
+    ordered pairs that consist of a row with the label and any other row in its cluster. The terms
+    `precision` and `recall` are the sums of B-cubed precision and recall over the rows with the
+    label. The term `exact` is 1 if the rows with the label are exactly the rows of a cluster, and 0
+    otherwise. The `weight` is inversely proportional to the probability of drawing the label under
+    `design`. `clusters` contains the cluster sizes, counted over all rows.
     """
     keys = list(labeled.keys)
     sizes = clusters.select(*keys, "cluster", "cluster_size")
@@ -109,8 +110,8 @@ def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
     """Return an entity's two terms for each metric, keyed by the metric's name.
 
     A metric is the quotient of its two terms after each has been summed over all entities.
-    `row(name)` returns a column of _entity_terms or _bcubed_slopes, or rows_per_cluster, the mean
-    number of rows in a cluster.
+    `row(name)` returns the expression for the column `name` of _entity_terms or _bcubed_slopes. The
+    name can also be rows_per_cluster, the mean number of rows in a cluster.
     """
     size, linked, links, exact = row("size"), row("linked"), row("links"), row("exact")
     precision, recall, per_cluster = row("precision"), row("recall"), row("rows_per_cluster")
@@ -165,11 +166,11 @@ def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.
 
 
 def _deviation_sums(metrics: list[str]) -> Terms:
-    """Return each metric's sums bias_ and squares_ over the entities of a partition, keyed by name.
+    """Return the sums bias_ and squares_ of each metric over the entities in a partition.
 
     A share is a term divided by its mean. A deviation is the share of the top term minus the share
-    of the bottom term. The sum bias_ adds up the products of deviations and bottom shares, and
-    squares_ adds up the squared deviations.
+    of the bottom term. The value bias_ is the sum of the products of deviations and bottom-term
+    shares, and squares_ is the sum of the squared deviations.
     """
     sums = {}
     for name in metrics:
@@ -183,7 +184,7 @@ def _deviation_sums(metrics: list[str]) -> Terms:
 
 
 def _estimate_terms(name: str) -> Terms:
-    """Return the value and the standard error of one metric from its means and its sums."""
+    """Compute the value and the standard error of one metric from its means and its sums."""
     top, bottom = pl.col(f"mean_top_{name}"), pl.col(f"mean_bottom_{name}")
     n = pl.col("n_labels")
     quotient = ratio(top, bottom)
@@ -222,10 +223,9 @@ def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
 
 
 def _missing_reason(value: pl.Expr, *, can_be_estimated: bool) -> pl.Expr:
-    """Return a text that explains why a metric has no value, or NULL if it has a value.
+    """Return text that explains why a metric has no value, or NULL if it has a value.
 
-    If rows have been labeled at random, `can_be_estimated` tells whether the metric can be
-    estimated from such labels.
+    `can_be_estimated` tells whether the metric can be estimated under the sample design.
     """
     unknown = "labels of random records do not tell how many rows an entity has"
     no_pairs = "the labeled rows have no pairs to judge it by"
@@ -244,7 +244,7 @@ _SIZE = "average_label_size"
 
 
 def _cut_limits(value: pl.Expr, margin: pl.Expr) -> Terms:
-    """Return the interval's limits, keyed by lower and upper.
+    """Return the lower and upper limits of the interval, keyed by name.
 
     The limits are value -+ margin, cut off at the metric's bounds.
     """
@@ -282,8 +282,8 @@ def entity_resolution_estimates(
     """Estimates of external metrics for all entities, based on the labels of a sample of entities.
 
     If you label all rows of some entities, scores that are computed from the labeled rows alone are
-    too good, because a cluster that joins a sampled entity with unlabeled rows looks pure. This
-    function counts unlabeled rows as rows of other entities, and includes them in the sizes of
+    too optimistic, because a cluster that joins a sampled entity with unlabeled rows looks pure.
+    This function counts unlabeled rows as rows of other entities, and includes them in the sizes of
     their clusters. If you label rows at random instead, the function uses the pairs of labeled rows
     as a sample of all pairs.
 
@@ -297,10 +297,10 @@ def entity_resolution_estimates(
     cluster : str or Expr
         The assigned cluster, of any groupable type. Rows with a NULL cluster are left out.
     labels_are_sample : {'uniform', 'by_record', 'records'}
-        How the labeled entities or rows were sampled. With 'uniform', you have labeled entities
-        that were all drawn with the same probability. With 'by_record', you have drawn rows at
-        random and labeled their entities, so larger entities are more likely to be drawn. With
-        'records', you have labeled rows that were drawn at random, regardless of their entities.
+        How the labeled entities or rows were sampled. Use 'uniform' if you have labeled entities
+        that were all drawn with the same probability. Use 'by_record' if you have drawn rows at
+        random and labeled their entities, which makes larger entities more likely to be drawn. Use
+        'records' if you have labeled rows that were drawn at random, regardless of their entities.
     beta : float
         The nonnegative weight of recall in the F scores.
     confidence : float
@@ -326,14 +326,16 @@ def entity_resolution_estimates(
         bcubed_recall, bcubed_f_score, exact_match_precision, exact_match_recall and
         exact_match_f_score, as in external_report. The metric matching_rate is the share of rows
         whose entity has more than one row, and average_label_size is the mean number of rows per
-        entity. The range is [0, 1], best 1, except that average_label_size is at least 1.
+        entity. All metrics have the range [0, 1] and the best value 1, except average_label_size,
+        which is at least 1.
 
-        The value is NULL for 0 / 0 and if there are no labels. With 'records', the value is NULL
-        for every metric that needs the number of rows of an entity, that is, for all metrics except
-        the pair metrics and bcubed_precision. If the labels contradict `labels_are_sample`, all
-        values are NULL. The standard error and the limits are NULL if there are fewer than 2 labels
-        or if no labeled row is right. With 'records', the standard error and the limits are NULL if
-        no pair of labeled rows is right or no pair is wrong, unless all rows have labels.
+        The value is NULL if its formula is 0 / 0 or if there are no labels. With 'records', the
+        value is NULL for every metric that needs the number of rows of an entity, that is, for all
+        metrics except the pair metrics and bcubed_precision. If the labels contradict
+        `labels_are_sample`, all values are NULL. The standard error and the limits are NULL if
+        there are fewer than 2 labels or if the value is 0. With 'records', the standard error and
+        the limits are NULL if no pair of labeled rows is right or no pair is wrong, unless all rows
+        have labels.
 
     Raises
     ------
@@ -349,9 +351,10 @@ def entity_resolution_estimates(
     rows, and the standard error is computed by the jackknife over rows. The jackknife is corrected
     for counting the variance of pairs twice and for the share of rows that are labeled.
 
-    If the other rows in the cluster of a labeled row have labels no more often than rows in
-    general, the labels contradict 'uniform' and 'by_record'. If the other rows in the cluster of a
-    labeled row have labels much more often than rows in general, the labels contradict 'records'.
+    The labels contradict 'uniform' and 'by_record' if rows that share a cluster with a labeled row
+    are no more likely to have a label than rows in general. The labels contradict 'records' if rows
+    that share a cluster with a labeled row are much more likely to have a label than rows in
+    general.
 
     In SQL: ``FROM clustereval.entity_resolution_estimates(tbl, label, cluster)``.
 

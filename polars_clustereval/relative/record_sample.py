@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _PairWeights(NamedTuple):
-    """The weights of right pairs and of the two kinds of wrong pairs in a metric."""
+    """A metric's weights for right pairs and for the two kinds of wrong pairs."""
 
     both: pl.Expr
     same_cluster: pl.Expr
@@ -38,7 +38,7 @@ class _PairWeights(NamedTuple):
 
 
 def _metric_weights(beta: float) -> dict[str, _PairWeights]:
-    """Return the weights of a row's pairs in each metric, computed from the column cluster_size."""
+    """Return each metric's weights for a row's pairs, computed from the column cluster_size."""
     none, one = pl.lit(0.0), pl.lit(1.0)
     share = 1 / to_double(pl.col("cluster_size"))
     # The weight of a wrong pair in the F score, relative to that of a right pair.
@@ -55,9 +55,9 @@ def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float
     """Return the pair weights for each contingency cell of the labeled rows.
 
     The column records contains the number of rows in the cell. Each of these rows forms a pair with
-    every other labeled row. For each metric, the columns right_ and wrong_ contain the sums of the
-    weights of a row's right and wrong pairs, and right_squares_ and wrong_squares_ contain the sums
-    of the squared weights. `clusters` contains the cluster sizes, counted over all rows.
+    every other labeled row. For each metric, right_ and wrong_ are the total weights of a row's
+    right pairs and wrong pairs, and right_squares_ and wrong_squares_ are the corresponding sums of
+    squared weights. `clusters` contains the cluster sizes, counted over all rows.
     """
     keys = list(labeled.keys)
     counts = labeled.sized_cells.rename({"cluster_size": "labeled_size"})
@@ -90,7 +90,7 @@ def _share_terms(name: str) -> Terms:
 
 
 def _jackknife_term(name: str) -> pl.Expr:
-    """Return the sum of squared changes in the share of right pairs as rows are left out in turn.
+    """Return the sum of squared changes in the share of right pairs caused by omitting each row.
 
     The result is NULL if one row is part of every pair.
     """
@@ -112,12 +112,13 @@ def _record_estimate_terms(name: str) -> Terms:
     The jackknife estimate counts the variance due to single rows once and the variance due to pairs
     of rows twice (Efron and Stein 1981). With few labels, nearly all of the jackknife estimate is
     due to pairs. Therefore, the variance of pairs, computed as if pairs were drawn one by one, is
-    subtracted once. Because both parts are positive, at least half of the jackknife estimate
-    remains. The standard error is 0 if all rows are labeled. Otherwise, the standard error is NULL
-    if no pair is right, if no pair is wrong, or if one row is part of every pair.
+    subtracted once. At least half of the jackknife estimate remains, because the variance due to
+    single rows is not negative. The standard error is 0 if all rows are labeled. Otherwise, the
+    standard error is NULL if no pair is right, if no pair is wrong, or if one row is part of every
+    pair.
 
-    B-cubed precision is a mean over rows. Each row also forms a right pair with itself, and its
-    pairs with the other rows of its cluster have a weight of 1 / size.
+    B-cubed precision is a mean over rows. For B-cubed precision, each row also forms a right pair
+    with itself, and its pairs with the other rows in its cluster have a weight of 1 / cluster_size.
     """
     all_right, all_wrong = pl.col(f"all_right_{name}"), pl.col(f"all_wrong_{name}")
     whole = all_right + all_wrong
@@ -146,8 +147,8 @@ def estimate_from_records(
     """Return the value and the standard error of every estimable metric for each partition.
 
     `labeled` contains the labeled rows, and `clusters` contains the cluster sizes, counted over all
-    rows. `totals` has one row per partition, in which labeled_share is the share of all rows that
-    are labeled, and rows_per_cluster is the mean number of rows in a cluster.
+    rows. `totals` has one row per partition. Its column labeled_share contains the share of rows
+    that are labeled, and rows_per_cluster contains the mean number of rows in a cluster.
     """
     keys, metrics = list(labeled.keys), list(_metric_weights(beta))
     pairs = _record_pairs(labeled, clusters, beta)
@@ -175,16 +176,16 @@ _LARGEST_DEVIATION = 0.05
 
 
 def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyFrame:
-    """Return statistics that indicate whether rows or clusters were labeled in each partition.
+    """Return statistics that indicate whether individual rows or whole clusters were labeled.
 
-    The column labeled_share contains the share of labeled rows among all rows that have a cluster.
-    For each labeled row in a cluster of several rows, the share of the other rows in the cluster
-    that have a label is computed. The column labeled_nearby contains the mean of these shares, and
-    n_near contains the number of such rows. The column excess contains labeled_nearby minus
-    labeled_share, scaled so that it is 0 if rows are labeled at random, and 1 if clusters are
-    labeled completely or not at all. The column deviation contains the standard deviation of the
-    excess when rows are labeled at random. `clusters` contains the cluster sizes, counted over all
-    rows.
+    There is one row per partition. The column labeled_share contains the share of labeled rows
+    among all rows that have a cluster. For each labeled row in a cluster of several rows, the
+    function computes the share of the cluster's other rows that have a label. The mean of these
+    shares is in the column labeled_nearby, and the number of shares is in n_near. The column excess
+    contains labeled_nearby minus labeled_share, scaled so that it is 0 if rows are labeled at
+    random, and 1 if every cluster is labeled either completely or not at all. The column deviation
+    contains the standard deviation of the excess for rows that are labeled at random. `clusters`
+    contains the cluster sizes, counted over all rows.
     """
     keys = list(labeled.keys)
     own = labeled.cluster_sizes.select(
@@ -221,7 +222,7 @@ def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyF
 
 
 def contradiction(design: str) -> pl.Expr:
-    """Return a text that explains why the labels contradict the design, or NULL if they do not.
+    """Return text that explains why the labels contradict the design, or NULL if they do not.
 
     `design` is the value of the option labels_are_sample. The expression reads the columns of
     spread_labels.

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the share of pairs in the same cluster for each label with at least two rows.
+    """Return, for each label with at least two rows, the share of its pairs in the same cluster.
 
     A pair consists of two rows with the same label. The columns are the partition columns, label
     and share.
@@ -59,10 +59,10 @@ def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
-    """Return prediction_strength and weakest_label of each partition, or NULL if it has no pairs.
+    """Return prediction_strength and weakest_label for each partition, or NULL if it has no pairs.
 
-    The prediction strength is the smallest share in _pair_shares, and the weakest label is the
-    label with this share, or the lowest such label in a tie.
+    The prediction strength is the smallest share in _pair_shares. The weakest label is the label
+    with this share, or the lowest such label if several tie.
     """
     keys = list(table.keys)
     shares = _pair_shares(table)
@@ -78,9 +78,9 @@ def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
 def _clustering_distances(table: ContingencyTable) -> pl.LazyFrame:
     """Return, for each resample, the distance between its two clusterings and its number of rows.
 
-    Each partition of `table` is a resample, and total is its number of rows. The distance is the
-    share of pairs that are together in one clustering and apart in the other. The pairs are all
-    ordered pairs of the resample's rows, including the pairs of a row with itself.
+    Each partition of `table` is a resample, and the column total contains its number of rows. The
+    distance is the share of pairs that are together in one clustering and apart in the other. The
+    pairs are all ordered pairs of the resample's rows, including the pairs of a row with itself.
     """
     totals = table.join_partitions(
         table.row_counts,
@@ -100,7 +100,7 @@ def _read_resamples(
     partition_by: Keys,
     results: Sequence[str],
 ) -> tuple[ContingencyTable, dict[str, str]]:
-    """Check the user's arguments, and return a contingency table of the resamples and the keys.
+    """Check the user's arguments, and return the contingency table of the resamples and the keys.
 
     `columns` maps the parameter names resample, cluster_1 and cluster_2 to the user's arguments.
     The first result is a contingency table whose keys are the user's partition columns, followed by
@@ -155,9 +155,9 @@ def prediction_strength(
         Same kind as `frame`, with one row per partition, sorted by partition. The columns are the
         partition columns, n, n_dropped, n_noise, n_labels, n_clusters, prediction_strength and
         weakest_label. The column weakest_label contains the label with the smallest share, or the
-        lowest such label in a tie. Labels with one row form no pairs and are skipped. If no label
-        has two rows, prediction_strength and weakest_label are NULL. If there are no rows, n is 0;
-        with partition_by, the result is empty.
+        lowest such label if several tie. Labels with one row form no pairs and are skipped. If no
+        label has two rows, prediction_strength and weakest_label are NULL. If there are no rows, n
+        is 0; with partition_by, the result is empty.
 
     Raises
     ------

@@ -3,7 +3,8 @@
 Only the cell counts are drawn, never the rows themselves. In a bootstrap sample of the rows, the
 cell counts have a multinomial distribution. In a random labeling that keeps the sizes of labels and
 clusters, the cell counts have a multivariate hypergeometric distribution. NumPy draws the counts,
-and Polars computes the scores of all samples as partitions of one frame.
+and Polars computes the scores of all samples at once, treating each sample as a partition of one
+frame.
 
 The cells are sorted before counts are drawn, and every partition has its own random generator,
 which is initialized with the same seed. Therefore, the result for a partition does not depend on
@@ -69,7 +70,7 @@ class _Cells:
 
     `partition` is the number of the partition. For each cell, `labels` and `clusters` contain the
     numbers that identify its label and its cluster, and `rows` contains its number of rows. All
-    noise that counts as singletons has the cluster -1.
+    noise that counts as singletons has the cluster number -1.
     """
 
     partition: int
@@ -151,10 +152,10 @@ def _describe_samples(
 ) -> _Drawn:
     """Return the samples of a block, which were drawn from `cells`.
 
-    For each drawn cell, `samples`, `labels`, `clusters` and `rows` contain the number of the
-    sample, the label, the cluster and the number of rows, respectively. The cells of a sample are
-    consecutive, and within a sample, the cells of a label are consecutive. Noise rows that count as
-    singletons form a single cell in which copies is the number of these rows.
+    For each drawn cell, `samples`, `labels` and `clusters` contain the numbers of its sample, label
+    and cluster, and `rows` contains its number of rows. The cells of a sample are consecutive, and
+    within a sample, the cells of a label are consecutive. Noise rows that count as singletons form
+    a single cell in which copies is the number of these rows.
     """
     is_single = clusters < 0
     n, copies = np.where(is_single, 1, rows), np.where(is_single, rows, 1)
@@ -215,7 +216,10 @@ def _describe_clusters(
 
 
 def _blocks(n_samples: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield each block's first sample and number of samples; a sample has `size` cells."""
+    """Yield the index of each block's first sample and the block's number of samples.
+
+    A sample has `size` cells.
+    """
     step = max(1, _CELLS_PER_BATCH // max(1, size))
     for first in range(0, n_samples, step):
         yield first, min(step, n_samples - first)
@@ -238,7 +242,7 @@ def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn
 
 
 def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn]:
-    """Yield random labelings that keep the label sizes and cluster sizes of `cells`, in blocks.
+    """Yield blocks of random labelings that keep the label sizes and cluster sizes of `cells`.
 
     A contingency table with no more cells than rows is drawn cell by cell. Any other table is drawn
     by shuffling the clusters of the rows. Both methods draw from the same distribution.
@@ -271,11 +275,11 @@ def _draw_tables(
 ) -> tuple[Integers, ...]:
     """Return the cells of `number` random contingency tables with the given sizes.
 
-    The result consists of four arrays with one element per nonempty cell: the numbers of its table,
-    label and cluster, and its number of rows. The rows of a label are drawn without replacement
-    from the rows that have not been assigned to previous labels. The counts of a label's rows in
-    the clusters have a multivariate hypergeometric distribution and are drawn cluster by cluster,
-    for all tables at once.
+    The result consists of four arrays with one element per nonempty cell: the indices of the cell's
+    table, label and cluster, and the number of rows in the cell. The rows of a label are drawn
+    without replacement from the rows that have not been assigned to previous labels. The counts of
+    a label's rows in the clusters have a multivariate hypergeometric distribution and are drawn
+    cluster by cluster, for all tables at once.
     """
     left = np.tile(cluster_sizes, (number, 1))
     tables = np.zeros((number, len(label_sizes), len(cluster_sizes)), np.int64)
@@ -343,7 +347,7 @@ class _Scoring:
 def _score_samples(
     sample: _Sample, draw: Callable[[_Cells], Iterator[_Drawn]], scoring: _Scoring
 ) -> Iterator[pl.DataFrame]:
-    """Yield frames, each of which contains the keys and scores of all samples of a few partitions.
+    """Yield frames, each with the keys and scores of all samples from several partitions.
 
     `draw` yields the drawn cells of a partition in blocks.
     """
@@ -567,8 +571,8 @@ def permutation_test(
 
     The null hypothesis is that label and cluster are independent, given the sizes of labels and
     clusters. Random labelings keep the sizes of labels and clusters. Only the contingency tables of
-    random labelings are drawn, never the rows. Given the counts of the previous labels, the counts
-    of a label have a multivariate hypergeometric distribution.
+    random labelings are drawn, never the rows. Given the cell counts of the previous labels, the
+    cell counts of a label have a multivariate hypergeometric distribution.
 
     Parameters
     ----------
@@ -600,15 +604,15 @@ def permutation_test(
 
         * value is the metric's value in external_report.
         * expected and std are the mean and the standard deviation of the metric over the random
-          labelings. At least 2 labelings are needed for std.
+          labelings. std is NULL if there are fewer than 2 random labelings.
         * z is (value - expected) / std, or NULL if std is 0.
         * p_value is (1 + b) / (1 + n_resamples), where b is the number of random labelings whose
           score is at least as good as value.
         * n_resamples is the number of random labelings.
 
         If the metric is undefined, all numbers are NULL except n_resamples, which is 0. If the
-        frame has no rows, the result is a single row of this kind; with partition_by, the result is
-        empty.
+        frame has no rows, the metric is undefined and the result has one row; with partition_by,
+        the result is empty.
 
     Raises
     ------
@@ -624,8 +628,8 @@ def permutation_test(
         cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
         ce.permutation_test(cells, "label", "cluster", weight="n")
 
-    The p-value is never 0. If the null hypothesis is true, a p-value of at most `alpha` has a
-    probability of at most `alpha`.
+    The p-value is never 0. If the null hypothesis is true, the probability that the p-value is at
+    most `alpha` is itself at most `alpha`.
 
     References
     ----------

@@ -1,13 +1,13 @@
 """Two runs on the same ids, for instance from two nights, and the links between their clusters.
 
-The run before (the earlier run) and the run after (the later run) are two frames with the same
+The two runs, called before (the earlier run) and after (the later run), are frames with the same
 columns and one row per id. If a row has no cluster or is dropped as noise, its id counts as absent
 from the run. An id that is only in the earlier run has left, and an id that is only in the later
 run has joined. If noise rows count as singletons, each noise row is a cluster that is not tracked.
 
-All shares are computed from the ids that are in both runs. Two clusters are linked if the share of
-their common ids in at least one of the two clusters is `threshold` or more. A link counts for a
-cluster if the share of the common ids in that cluster is at least `min_share`.
+All shares are computed from the ids that are in both runs. Two clusters are linked if their common
+ids make up at least the share `threshold` of one or both clusters. A link counts for a cluster if
+the common ids make up at least the share `min_share` of that cluster.
 """
 
 from __future__ import annotations
@@ -108,13 +108,13 @@ def _only_value(name: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -> pl.LazyFrame:
-    """Return one row for each partition and each id that is in either run.
+    """Return one row for each combination of a partition and an id that occurs in either run.
 
     `before` and `after` are results of _read_run. In the result, the columns before and after
-    contain the clusters of the id in the two runs, or NULL if the id is not in that run. The
-    columns times_before and times_after contain the numbers of rows with the id. The runs are
-    concatenated and grouped by id instead of being joined, which reveals ids that occur twice in a
-    run.
+    contain the id's cluster in the earlier run and in the later run, respectively, or NULL if the
+    id is not in that run. The columns times_before and times_after contain the number of rows in
+    which the id occurs in each run. The runs are concatenated and grouped by id instead of being
+    joined, which reveals ids that occur twice in a run.
     """
     dtype = before.collect_schema()["cluster"]
     nothing = pl.lit(None, dtype)
@@ -135,9 +135,9 @@ def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -
 def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
     """Return expressions that reveal invalid ids in the rows of _pair_ids, keyed by name.
 
-    The columns null_before and null_after contain the numbers of rows without an id. The columns
-    twice_before and twice_after contain the id if it has several rows in that run. `dtype` is the
-    type of the ids.
+    The columns null_before and null_after contain the number of rows without an id in each run. The
+    columns twice_before and twice_after contain the id if it occurs more than once in the
+    corresponding run. `dtype` is the type of the ids.
     """
     terms = {}
     for run in ("before", "after"):
@@ -150,7 +150,7 @@ def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
 def _summarize_faults(dtype: pl.DataType) -> dict[str, pl.Expr]:
     """Return aggregates of the columns of _fault_terms, keyed by name.
 
-    Numbers of rows are aggregated by their sum, and ids are aggregated by their minimum.
+    Row counts are summed, and ids are reduced to the smallest one.
     """
     lowest = {
         name: pl.col(name).drop_nulls().first() if dtype.is_nested() else pl.col(name).min()
@@ -201,10 +201,10 @@ class RunPair:
 
         The columns before and after contain the clusters from the user's frames, or NULL if the ids
         are not in that run. The column n contains the number of ids. The column singleton_id
-        contains the id if a cluster of the row is a singleton. The flags in_before and in_after
-        tell whether the ids are in the run and not dropped as noise. The columns old and new
-        contain the clusters that are tracked. Collecting the frame raises an error if an id is NULL
-        or occurs twice in a run.
+        contains the id if either cluster in the row is a singleton. The flags in_before and
+        in_after tell whether the ids are in the corresponding run and are not dropped as noise. The
+        columns old and new contain the clusters that are tracked. Collecting the frame raises an
+        error if an id is NULL or occurs twice in a run.
         """
         noise_as = self.options.noise_as
         noisy = {run: self._is_noise(run) for run in ("before", "after")}
@@ -266,8 +266,8 @@ class RunPair:
 
         The columns are the partition columns, old, new, n, share_before, share_after, is_link and
         the other columns of old_clusters and new_clusters. The column n contains the number of
-        common ids, and share_before and share_after contain n divided by the number of each
-        cluster's ids that are in both runs.
+        common ids. The shares are n divided by the number of ids in the old cluster (share_before)
+        or in the new cluster (share_after), counting only ids that are in both runs.
         """
         pairs = self.cells.filter(pl.col("old").is_not_null() & pl.col("new").is_not_null())
         pairs = pairs.select(*self.keys, "old", "new", "n")

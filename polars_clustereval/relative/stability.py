@@ -93,9 +93,9 @@ class _RunTable:
     def runs(self) -> pl.LazyFrame:
         """One row per run, in sorted order, with n, run_no, rank and is_reference.
 
-        The size n is the number of rows in the run. The column run_no numbers the runs of all
-        partitions together, and rank numbers the runs within each partition. The numbers start at
-        0. The flag is_reference marks the reference run.
+        The size n is the number of rows in the run. The column run_no numbers all runs across
+        partitions, and rank numbers the runs within each partition. Both numberings start at 0. The
+        flag is_reference marks the reference run.
         """
         sizes = self.clusters.group_by(*self.keys, "run").agg(pl.col("n").sum())
         runs = sizes.sort(*self.keys, "run", nulls_last=True).with_row_index("run_no")
@@ -119,8 +119,8 @@ class _RunTable:
     def coded_rows(self) -> pl.LazyFrame:
         """The rows that are counted, each with rank, is_reference, id_no and code.
 
-        The columns rank and is_reference describe the run, and id_no numbers the ids of all
-        partitions together. The code identifies the cluster, and each singleton has its own code.
+        The columns rank and is_reference describe the run, and id_no numbers all ids across
+        partitions. The code identifies the cluster, and each singleton has its own code.
         """
         of_id, of_cluster = [*self.keys, "id"], [*self.keys, "run", "cluster"]
         ids = self.rows.group_by(of_id).agg().with_row_index("id_no")
@@ -132,13 +132,13 @@ class _RunTable:
         return rows.select("rank", "is_reference", "id_no", code=code)
 
     def count_cells(self, pair_runs: Callable[[pl.DataFrame], list[pl.LazyFrame]]) -> pl.LazyFrame:
-        """Return the contingency cells of the pairs of runs that `pair_runs` forms.
+        """Return the contingency cells for each pair of runs that `pair_runs` forms.
 
-        A cell consists of code_1 and code_2, the codes of two clusters, and n, the number of their
-        common ids. `pair_runs` takes the coded rows, sorted by rank and id, and returns frames with
-        the columns code_1 and code_2 and one row for each id in both runs of a pair. `pair_runs` is
-        called when the result is collected, because the number of runs is unknown before then.
-        Collecting the result raises an error if an id occurs twice in a run.
+        A cell contains the codes of two clusters (code_1 and code_2) and the number of their common
+        ids (n). `pair_runs` receives the coded rows, sorted by rank and id. It returns frames with
+        the columns code_1 and code_2, and with one row for each id that is in both runs of a pair.
+        `pair_runs` is called when the result is collected, because the number of runs is unknown
+        before then. Collecting the result raises an error if an id occurs twice in a run.
         """
 
         def cells_of_pairs(coded: pl.DataFrame) -> pl.DataFrame:
@@ -177,7 +177,7 @@ class _RunTable:
 
 
 def _check_missing(counts: pl.DataFrame) -> None:
-    """Raise an error if a run or an id is NULL, according to the numbers of NULLs in `counts`."""
+    """Raise an error if `counts` shows that any run or id is NULL."""
     for parameter in ("run", "id"):
         n = counts.get_column(parameter).item()
         if n:
@@ -225,7 +225,7 @@ def score_of_metric(metric: str, average_method: str, beta: float) -> pl.Expr:
 
 
 def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
-    """Return one frame per rank, which pairs the runs of this rank with all runs of higher rank.
+    """Return one frame per rank, pairing the runs of that rank with all runs of a higher rank.
 
     `coded` is sorted by rank. A single join for all pairs would match each row of an id with all
     other rows of that id. Such a join would find twice as many matches and take ten times as long.
@@ -240,7 +240,7 @@ def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
 
 
 def _score_pairs(table: _RunTable, metric: str, score: pl.Expr) -> pl.LazyFrame:
-    """Return the score and the number of common ids (total) of each pair of runs that share ids."""
+    """Return the score and number of common ids (total) for each pair of runs that share ids."""
     one, zero = pl.lit(1, pl.Int64), pl.lit(0, pl.Int64)
     run_no_1, run_no_2 = (pl.col(code) // _CODES_OF_RUN for code in ("code_1", "code_2"))
     groups = table.count_cells(_pair_all_runs).select(
@@ -262,7 +262,7 @@ def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row per pair of runs, with the two runs, their counts of ids and their score.
 
     The counts are n, n_only_1 and n_only_2, as in run_agreement. The columns run_no_1 and run_no_2
-    number the two runs. `scored` is the result of _score_pairs.
+    contain the numbers of the two runs. `scored` is the result of _score_pairs.
     """
     lower, higher = (
         table.runs.select(*table.keys, **{f"{name}_{i}": name for name in ("run", "run_no", "n")})
@@ -399,7 +399,7 @@ def _pair_with_reference(coded: pl.DataFrame) -> list[pl.LazyFrame]:
 
 
 def _best_jaccard(cells: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the best Jaccard index of each reference cluster in each other run.
+    """Return each reference cluster's best Jaccard index in each of the other runs.
 
     A reference cluster is a cluster of the reference run. The result has the columns code (the
     reference cluster), other_run_no and jaccard. In `cells`, code_1 is a reference cluster, code_2
@@ -479,9 +479,9 @@ def run_agreement(
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per pair of runs, sorted by partition and pair. The
         columns are the partition columns, run_1, run_2, n, n_only_1, n_only_2 and score. The count
-        n includes the ids in both runs, and n_only_1 and n_only_2 count the ids in only one of the
-        two runs. If two runs have no common ids, n is 0 and score is NULL. If there is only one
-        run, the result is empty.
+        n is the number of ids in both runs, and n_only_1 and n_only_2 are the numbers of ids in
+        only the first or only the second run. If two runs have no common ids, n is 0 and score is
+        NULL. If there is only one run, the result is empty.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """The fate of clusters from one run to the next, for instance between two nights.
 
 The module run_pairs decides which clusters of the two runs are linked. If two clusters are linked
-only to each other, they count as one cluster that lives on. A cluster with several links is split
-or merged, and a cluster without links is gone or new.
+only to each other, they are treated as one cluster that persists. A cluster with several links is
+split or merged, and a cluster without links is gone or new.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _IDS_AFTER = ("n_after", "n_joined", "stayed_after")
 
 
 def _count_links(pair: RunPair) -> pl.LazyFrame:
-    """Return the linked pairs in `pair.overlaps`, with the numbers of links of the two clusters.
+    """Return the linked pairs in `pair.overlaps`, with the number of links of each cluster.
 
     The flags counts_before and counts_after tell whether the link counts for the old cluster and
     for the new cluster, respectively. The columns n_parts and n_sources contain the numbers of
@@ -81,11 +81,11 @@ def _clusters_without_match(
 
     `clusters` contains the clusters of one run, with the key `by`, and `linked` contains the links
     that count for these clusters. `names` specifies the columns to use. The entry `sums` lists the
-    columns that are summed over the linked clusters of the other run, `other` is the key of the
-    linked clusters, and `most` is the column with the number of links that count for a linked
-    cluster. The entries `n_own` and `n_other` are the columns with the numbers of own clusters and
-    linked clusters. `names` also includes the row kinds `several` (for clusters with several links)
-    and `none` (for clusters with no links).
+    columns to sum over the linked clusters, which are in the other run. The entry `other` is the
+    key of the linked clusters, and `most` is the column with the number of links that count for a
+    linked cluster. The entries `n_own` and `n_other` are the columns for the number of a row's own
+    clusters and the number of its linked clusters. `names` also includes the row kinds `several`
+    (for clusters with several links) and `none` (for clusters with no links).
     """
     sums = linked.group_by(by).agg(
         pl.col("n", *names["sums"]).sum(),
@@ -125,7 +125,7 @@ def _merged_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 def _transition_of_kind() -> pl.Expr:
     """Return the transition that corresponds to the kind of a row.
 
-    A match is kept, grown or shrunk, depending on its numbers of ids.
+    A match is kept, grown or shrunk, depending on how its number of ids changes.
     """
     kind, n_before, n_after = pl.col("kind"), pl.col("n_before"), pl.col("n_after")
     return (
@@ -151,9 +151,9 @@ def transition_sides(pair: RunPair) -> pl.LazyFrame:
     kind is match, part, source, split, merged, gone or new. The columns n_old and n_new contain the
     numbers of clusters on each side, and n contains the number of ids in linked pairs. The flag
     is_both tells whether a part of a split cluster is itself merged, or a source of a merged
-    cluster is itself split. The transition is the word for the kind, and the ambiguity is the
-    reason to doubt the transition. The other columns are the partition columns, the sums of the
-    numbers of ids on each side, share_before and share_after.
+    cluster is itself split. The column transition contains the word for the kind, and ambiguity
+    contains the reason to doubt the transition, or NULL. The other columns are the partition
+    columns, the counts of ids summed over each side, share_before and share_after.
     """
     links = _count_links(pair)
     sides = pl.concat(
@@ -227,9 +227,9 @@ def run_transitions(
     """The fate of each cluster from one run to the next, such as kept, split, merged or gone.
 
     If two clusters are linked only to each other, they count as one cluster that is kept, grown or
-    shrunk, depending on its numbers of ids. An old cluster with several links is split into the
-    linked clusters, and a new cluster with several links is merged from the linked clusters. An old
-    cluster without links is gone, and a new cluster without links is new.
+    shrunk, depending on how its number of ids changes. An old cluster with several links is split
+    into the linked clusters, and a new cluster with several links is merged from the linked
+    clusters. An old cluster without links is gone, and a new cluster without links is new.
 
     Parameters
     ----------
@@ -245,10 +245,10 @@ def run_transitions(
         most 1.
     min_share : float
         A link counts for a cluster if the common ids make up at least this share of the cluster.
-        With 0.1, parts and sources with less than a tenth of the ids are ignored. The share must be
-        between 0 and the threshold.
+        With 0.1, a split cluster's parts and a merged cluster's sources are ignored if they contain
+        less than a tenth of the cluster's ids. The share must be between 0 and the threshold.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately. NULL is also a group.
+        Columns in both frames that define groups to be evaluated separately. NULL is also a group.
     noise : object, optional
         The cluster value that marks noise in both runs.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
@@ -259,23 +259,27 @@ def run_transitions(
     -------
     DataFrame or LazyFrame
         Same kind as `frame_before`, with one row per cluster of either run, sorted by partition and
-        cluster. A cluster that is kept, grown or shrunk has one row for both runs. A split cluster
-        has a row in which cluster_after is NULL, and a row with both clusters for each of its
-        parts. A merged cluster has a row in which cluster_before is NULL, and a row with both
-        clusters for each of its sources. The columns are the partition columns, cluster_before,
-        cluster_after and the following:
+        cluster. A cluster that was kept, grew or shrank has a single row that covers both runs. A
+        split cluster has one row in which cluster_after is NULL, plus one row with both clusters
+        for each of its parts. A merged cluster has one row in which cluster_before is NULL, plus
+        one row with both clusters for each of its sources. The columns are the partition columns,
+        cluster_before, cluster_after and the following:
 
         * transition is kept, grown, shrunk, split, merged, gone or new.
-        * ambiguity is the reason to doubt the transition, or NULL. The reasons are 'split and
-          merged', 'scattered' and 'gathered'. A row is scattered if the row's new clusters contain
-          a share of the old cluster's ids that is below the threshold. A row is gathered if the
-          row's old clusters contain a share of the new cluster's ids that is below the threshold.
-        * n_before and n_after are the numbers of ids in the row's clusters in each run.
-        * n_common is the number of ids in linked clusters.
-        * n_left and n_joined are the numbers of ids that are in only one of the two runs.
+        * ambiguity is the reason to doubt the transition, or NULL if there is none. The reasons are
+          'split and merged', 'scattered' and 'gathered'. A row is scattered if the share of the old
+          cluster's ids that are in the row's new clusters is below the threshold. A row is gathered
+          if the share of the new cluster's ids that are in the row's old clusters is below the
+          threshold.
+        * n_before and n_after are the numbers of ids in the row's old clusters and new clusters,
+          respectively.
+        * n_common is the number of ids that the row's old and new clusters have in common.
+        * n_left and n_joined are the numbers of the row's ids that are only in the earlier run or
+          only in the later run, respectively.
         * n_clusters_before and n_clusters_after are the numbers of old and new clusters in the row.
-        * share_before and share_after are n_common divided by the number of each side's ids that
-          are in both runs, or NULL if there are no such ids.
+        * share_before and share_after are n_common divided by the number of ids in the row's old
+          clusters and new clusters, respectively. Only ids that are in both runs are counted, and a
+          share is NULL if there are none.
 
     Raises
     ------
@@ -343,9 +347,10 @@ def transition_overlaps(
         partition and cluster. The columns are the partition columns, cluster_before, cluster_after,
         n_before, n_after, n_common, share_before, share_after, jaccard and is_link. The column
         n_common contains the number of common ids. The columns share_before and share_after contain
-        n_common divided by the number of each cluster's ids that are in both runs. The column
-        jaccard contains the Jaccard index of the two clusters, restricted to ids that are in both
-        runs. The flag is_link tells whether one of the shares reaches the threshold.
+        n_common divided by the number of ids in the old cluster and in the new cluster,
+        respectively, counting only ids that are in both runs. The column jaccard contains the
+        Jaccard index of the two clusters, restricted to ids that are in both runs. The flag is_link
+        tells whether one of the shares reaches the threshold.
 
     Raises
     ------
@@ -474,9 +479,9 @@ def affected_ids(
         columns are the partition columns, id, cluster_before, cluster_after, n_kept, n_lost and
         n_gained. The column cluster_before is NULL if the id has joined, and cluster_after is NULL
         if the id has left. The columns n_kept, n_lost and n_gained contain the numbers of
-        companions that the id has in both runs, only in the earlier run, and only in the later run.
-        An id that has left has lost all of its companions, and an id that has joined has gained all
-        of its companions.
+        companions that the id has in both runs, only in the earlier run, and only in the later run,
+        respectively. An id that has left has lost all of its companions, and an id that has joined
+        has gained all of its companions.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The functions of ``polars_clustereval.spark`` that compare clusters with true labels.
 
 Each function passes its arguments on as ``locals()``, a dict that maps parameter names to values.
-Therefore, no function may have other local variables.
+Therefore, no function may define any other local variables.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def contingency_matrix(
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     metrics : sequence of str, optional
         The columns to return, in this order. By default, all columns are returned. The columns that
-        identify a row always come first: ``partition_key`` with `partition_by`, then ``label`` and
-        ``cluster``. Only the values needed for the requested columns are computed.
+        identify a row always come first: ``partition_key`` if `partition_by` is used, then
+        ``label`` and ``cluster``. Only the values needed for the requested columns are computed.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def external_report(
 ) -> DataFrame:
     """All external metrics, with one row per partition and one column per metric.
 
-    The rows are read once. The amount of shuffled data grows with the number of cells of the
+    The rows are read once. The amount of shuffled data grows with the number of cells in the
     contingency table, not with the number of rows.
 
     Parameters

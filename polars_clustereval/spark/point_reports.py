@@ -1,7 +1,7 @@
 """The functions of ``polars_clustereval.spark`` that evaluate clusters of points.
 
 Each function passes its arguments on as ``locals()``, a dict that maps parameter names to values.
-Therefore, no function may have other local variables.
+Therefore, no function may define any other local variables.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def internal_report(
     cluster : str or Column
         The assigned cluster.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        The distance between two points. The names are the same as in scipy.
+        The distance between two points. The names of the distances are the same as in scipy.
     p : float
         The order of the ``minkowski`` distance, which must be at least 1.
     center : {'mean', 'median'}
@@ -73,13 +73,13 @@ def internal_report(
     weights : sequence of float, optional
         A positive weight for each coordinate, as in scipy.
     missing : {'error', 'drop'}
-        Whether a NULL coordinate raises an error, or the row is left out and counted in
+        Whether a NULL coordinate raises an error or causes the row to be left out and counted in
         ``n_dropped``.
     metrics : sequence of str, optional
         The columns to return, in this order. By default, all columns are returned. The columns that
-        identify a row always come first: ``partition_key`` with `partition_by`, and ``cluster`` in
-        a table with one row per cluster. Only the values needed for the requested columns are
-        computed.
+        identify a row always come first: ``partition_key`` if `partition_by` is used, and
+        ``cluster`` in a table with one row per cluster. Only the values needed for the requested
+        columns are computed.
 
     Returns
     -------
@@ -93,8 +93,8 @@ def internal_report(
     ------
     ClusterEvalError
         If a table, a column or a name in `metrics` does not exist, if an option is invalid, or if
-        the noise value and `cluster` have different types. The function also raises this error if a
-        row that is not left out has a coordinate that is NULL, NaN or infinite.
+        the noise value and `cluster` have different types. The function also raises this error if
+        any row that is used has a NULL, NaN or infinite coordinate.
 
     See Also
     --------
@@ -237,9 +237,9 @@ def silhouette_score(
     tbl, vector, cluster, p, partition_by, noise, noise_as, weights, missing, metrics
         As in `internal_report`.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        With method 'exact', the distance must be ``sqeuclidean`` or ``cosine``, because their
-        silhouettes can be computed from sums over clusters. Any other distance would need all pairs
-        of points, so the function raises an error.
+        With method 'exact', the distance must be ``sqeuclidean`` or ``cosine``, because only for
+        these distances can silhouettes be computed from sums over clusters. Any other distance
+        would need all pairs of points, so the function raises an error.
     method : {'exact', 'simplified'}
         'simplified' uses distances to centroids instead of mean distances to points.
     between : {'nearest', 'mean_other', 'furthest'}
@@ -260,8 +260,8 @@ def silhouette_score(
     Raises
     ------
     ClusterEvalError
-        Under the same conditions as in `internal_report`, and if the distance needs pairs of
-        points.
+        Under the same conditions as in `internal_report`, and if method 'exact' is used with a
+        distance other than ``sqeuclidean`` or ``cosine``.
 
     See Also
     --------

@@ -43,7 +43,7 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 
 
 def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = False) -> DataFrame:
-    """Return the result of the table macro `name` for points as a Spark DataFrame.
+    """Return the result of `name`, a table macro for points, as a Spark DataFrame.
 
     `arguments` maps the parameters of the Spark function `name` to the user's arguments. If no id
     is specified, Spark numbers the rows. The result is computed immediately, unless `lazy` is True

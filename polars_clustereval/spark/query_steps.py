@@ -36,8 +36,8 @@ class QuerySteps:
     `tables` lists the names of the tables that the query reads in addition to its CTEs. A CTE is
     worth storing if it depends on these tables, moves or combines rows, and is read more than once.
     A CTE that is NOT MATERIALIZED in the macro is not stored, because it is meant to stream points.
-    A CTE that is joined with streaming points is also worth storing, because only then does Spark
-    know that the CTE is small. All other CTEs are written into the steps that read them.
+    A CTE that is joined with streaming points is also worth storing, because Spark knows that the
+    CTE is small only if it is stored. All other CTEs are written into the steps that read them.
     """
 
     def __init__(self, query: exp.Select, tables: Collection[str]) -> None:
@@ -64,7 +64,10 @@ class QuerySteps:
         return step
 
     def cte_step(self, prefix: str) -> Step:
-        """Return the first CTE whose name begins with `prefix` as a step, even if not stored."""
+        """Return the first CTE whose name begins with `prefix` as a step.
+
+        The CTE does not have to be a stored one.
+        """
         name = next(name for name in self._bodies if name.startswith(prefix))
         return self._write_step(name, self._bodies[name])
 

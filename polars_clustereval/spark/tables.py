@@ -1,4 +1,4 @@
-"""Code shared by all Spark functions, which reads and checks columns and evaluates queries.
+"""Code shared by all Spark functions: it reads and checks columns, and evaluates queries.
 
 Each table is computed by a query of ``to_sql``, which is split into steps (see query_steps.py). The
 result of a step is stored as a local checkpoint, so that Spark plans and evaluates the step only
@@ -131,7 +131,7 @@ def open_table(tbl: DataFrame | str) -> DataFrame:
 def select_rows(
     frame: DataFrame, given: Mapping[str, Any], others: Collection[Column] = ()
 ) -> DataFrame:
-    """Return the user's columns, renamed to their parameters, and the columns `others`.
+    """Return the user's columns, renamed after their parameters, and the columns in `others`.
 
     `given` maps parameters to the user's columns. The weight is checked when Spark reads it.
     """
@@ -361,7 +361,7 @@ def can_checkpoint(session: SparkSession) -> bool:
 
 
 def _check_division(name: str, session: SparkSession) -> None:
-    """Raise an error for a report of scores if spark.sql.ansi.enabled is not false.
+    """Raise an error for a report of scores unless spark.sql.ansi.enabled is false.
 
     Engines that cannot store results, such as Sail, also evaluate the branches of CASE that are not
     taken. If spark.sql.ansi.enabled is true, a division by zero in such a branch raises an error.

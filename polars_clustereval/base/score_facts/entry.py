@@ -1,4 +1,4 @@
-"""entry: facts about one score in the catalogue."""
+"""entry: facts about a single score in the catalogue."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ _SAMPLES = Report(
 
 
 def _adapt_to_generalized(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report, including the generalized indices only if the user requests them."""
+    """Return the report, with the generalized indices included only if the user requests them."""
     generalized = tuple(x for x in report.meanings if x.startswith("gdi_"))
     if arguments["generalized"]:
         return replace(report, comparison=(*report.comparison, *generalized))

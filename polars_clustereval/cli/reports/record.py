@@ -31,8 +31,8 @@ class Meaning(NamedTuple):
 def explain(columns: Mapping[str, str | tuple[str, str]]) -> dict[str, Meaning]:
     """Return the meanings of columns.
 
-    Each column is given as a text or as a pair of a best value and a text. Pass only a text if the
-    column has no best value, or if its best value is in the catalogue.
+    Each column is described by a text, or by a pair that consists of a best value and a text. Pass
+    only the text if the column has no best value, or if its best value is in the catalogue.
     """
     best = {name: entry.best for name, entry in catalogue.entries().items()}
     return {
@@ -152,9 +152,10 @@ class Report:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The default of each parameter except frames, or ``Parameter.empty`` if it has none.
+        """A mapping from each parameter except frames to its default.
 
-        The parameter metrics is not included, because all commands share its option.
+        The value is ``Parameter.empty`` if there is no default. The parameter ``metrics`` is not
+        included, because all commands share its option.
         """
         others = {table.parameter for table in self.inputs} | {"metrics"}
         parameters = signature(self.function).parameters.values()
@@ -162,11 +163,11 @@ class Report:
 
     @property
     def required(self) -> list[str]:
-        """The names of the parameters that have no default, except frames."""
+        """The names of all parameters without a default, except frames."""
         return [name for name, default in self.defaults.items() if default is Parameter.empty]
 
     @property
     def positional(self) -> list[str]:
-        """The names of the parameters that have no default, in order, including frames."""
+        """The names of all parameters without a default, including frames, in order."""
         parameters = signature(self.function).parameters.values()
         return [x.name for x in parameters if x.default is Parameter.empty]

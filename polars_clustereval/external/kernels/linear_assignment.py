@@ -1,10 +1,10 @@
 """Computes the maximum total weight of a one-to-one matching.
 
-A matching pairs rows with columns. A cell has a row, a column and a positive weight. If a row and a
-column have no cell in common, their pair has weight 0. A matching has at most one cell in each row
-and in each column. For most cells, it is immediately clear whether they belong to the best
-matching. The undecided cells are divided into parts that share no rows or columns, and each part is
-solved separately as a table.
+A matching pairs rows with columns. Each cell lies in one row and one column and has a positive
+weight. If a row and a column have no cell in common, their pair has weight 0. A matching has at
+most one cell in each row and in each column. For most cells, it is immediately clear whether they
+belong to the best matching. The undecided cells are divided into parts that share no rows or
+columns. Each part is converted to a table and solved separately.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_BID_ROUNDS = 100
 
 
 class Cells(NamedTuple):
-    """Cells with positive weights, and the assignment problem to which each cell belongs."""
+    """Cells with positive weights, each of which belongs to one assignment problem."""
 
     problems: Integers
     rows: Integers
@@ -40,15 +40,15 @@ class Cells(NamedTuple):
     weights: Floats
 
     def take(self, chosen: Booleans | Integers) -> Cells:
-        """Return the chosen cells, given either a mask or the positions of these cells."""
+        """Return the chosen cells, which are specified by a mask or by their positions."""
         problems, rows, columns, weights = self
         return Cells(problems[chosen], rows[chosen], columns[chosen], weights[chosen])
 
 
 def matched_weights(cells: Cells, n_problems: int) -> Floats:
-    """Return the total weight of the best matching for each problem, as an array (n_problems,).
+    """Return an array (n_problems,) with the total weight of each problem's best matching.
 
-    Different problems must not share a row or a column. Raise an error if a connected part of a
+    No row or column may belong to more than one problem. Raise an error if a connected part of a
     problem is too large.
     """
     matched, left = _decide_cells(cells)
@@ -67,10 +67,10 @@ def matched_weights(cells: Cells, n_problems: int) -> Floats:
 def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
     """Return the cells known to be in a best matching, and the cells that are still undecided.
 
-    A cell is in a best matching if its weight is at least the sum of the largest other weight in
-    its row and the largest other weight in its column. Matching the row and the column of such a
-    cell in any other way cannot increase the total weight. Removing the matched rows and columns
-    can make further cells decidable.
+    A cell is in a best matching if its weight is at least the sum of two other weights: the largest
+    in the rest of its row and the largest in the rest of its column. Matching the row and the
+    column of such a cell in any other way cannot increase the total weight. Removing the matched
+    rows and columns may make it possible to decide further cells.
     """
     matched = [np.empty(0, np.int64)]
     left = np.arange(cells.weights.size)
@@ -93,7 +93,7 @@ def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
 
 
 def _is_member(lines: Integers, chosen: Integers) -> Booleans:
-    """Return a mask (m,) that is True for each of the `lines` (m,) that is in `chosen`.
+    """Return a mask (m,) that is True where the element of `lines` (m,) is in `chosen`.
 
     `lines` holds either row numbers or column numbers.
     """
@@ -106,7 +106,7 @@ def _best_others(lines: Integers, weights: Floats) -> Floats:
     """Return, for each of m cells, the largest weight among the other cells in its line.
 
     A line is either a row or a column. `lines` (m,) holds each cell's row number or column number.
-    If a cell is alone in its line, the result is 0.
+    For a cell that is the only one in its line, the result is 0.
     """
     first, second = np.zeros(lines.max() + 1), np.zeros(lines.max() + 1)
     np.maximum.at(first, lines, weights)
@@ -145,7 +145,7 @@ def _number_parts(cells: Cells) -> Integers:
 
 
 def _number_values(values: Integers) -> tuple[Integers, Integers]:
-    """Return the sorted distinct values, and the index of each of the m `values` in this array."""
+    """Return the sorted distinct values and, for each of the m `values`, its index among them."""
     lowest = values.min()
     span = int(values.max() - lowest) + 1
     if span > 4 * values.size:
@@ -184,10 +184,10 @@ def _solve_table(weights: Floats) -> float:
     """Return the total weight of a best matching in a table with no more rows than columns.
 
     This function uses the Hungarian method. Each column has a price, which is 0 as long as the
-    column is free. A row's gain from a column is their weight in the table minus the column's
-    price. No matched row would gain more from any other column than from its own column. Most rows
-    are matched with a column by bidding. The remaining rows are matched by a joint search for free
-    columns.
+    column is free. A row's gain from a column is the weight of this pair in the table minus the
+    column's price. No matched row would gain more from any other column than from its own column.
+    Most rows are matched with a column by bidding. The remaining rows are matched by jointly
+    searching for free columns.
     """
     prices, row_of = _bid_for_columns(weights)
     rows = np.arange(weights.shape[0])
@@ -208,9 +208,9 @@ def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
     """Return the price and the row of each column, as two arrays of shape (columns,).
 
     A free column has price 0 and row -1. In each round, every row without a column bids for the
-    column from which it gains the most. The bid is the price at which the row would gain just as
-    much from its second-best column. The row with the highest bid gets the column if the column is
-    free or the bid raises its price.
+    column from which it gains the most. The bid is the price at which the row's gain from this
+    column equals its gain from its second-best column. The row with the highest bid gets the column
+    if the column is free or the bid raises its price.
     """
     n_rows, n_columns = weights.shape
     prices, row_of = np.zeros(n_columns), np.full(n_columns, -1)
@@ -236,14 +236,14 @@ def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
 def _measure_paths(
     weights: Floats, prices: Floats, gains: Floats, column_of: Integers, row_of: Integers
 ) -> tuple[Floats, Integers]:
-    """Return the distance of each column from the unmatched rows, and the origin of each column.
+    """Return, for each column, its distance from the unmatched rows and its origin.
 
     Both results are arrays of shape (columns,). The distance from a row to a column is the gain
     that the row would lose by switching from its own column to this one. A row without a column is
-    treated as switching from its best column. The step from a column to the row that is matched
-    with it has length 0. The origin of a column is the row from which the column is reached. For
-    columns that are farther away than the nearest free column, the result may be larger than the
-    true distance, or infinite.
+    treated as if it were switching from its best column. The step from a column to the row that is
+    matched with it has length 0. The origin of a column is the row from which the column is
+    reached. For columns that are farther away than the nearest free column, the result may be
+    infinite or larger than the true distance.
     """
     distances, origins = np.full(row_of.size, np.inf), np.full(row_of.size, -1)
     is_new, is_free = np.zeros(row_of.size, np.bool_), row_of < 0

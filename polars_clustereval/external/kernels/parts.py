@@ -10,7 +10,7 @@ Booleans = NDArray[np.bool_]
 
 
 def label_parts(low: Integers, high: Integers, n: int) -> Integers:
-    """Return, for each of n nodes, the lowest node in its connected part.
+    """Return, for each of n nodes, the lowest-numbered node in its connected part.
 
     `low` (m,) and `high` (m,) hold the ends of the links.
     """

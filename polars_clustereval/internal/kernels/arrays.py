@@ -50,7 +50,7 @@ def expand_range_blocks(
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield the pairs of expand_ranges in blocks of at most `size` pairs.
 
-    Pairs with the same i are never split, so a block may be larger than `size`.
+    Pairs with the same i are always in the same block, so a block may be larger than `size`.
     """
     ends = np.cumsum(stop - start)
     first = 0

@@ -133,7 +133,7 @@ class CellGrid:
 
     @property
     def approximate_steps(self) -> int:
-        """The estimated total number of cell lookups and of pairs of points in these cells."""
+        """The estimated number of steps: cell lookups plus pairs of points in these cells."""
         points = np.arange(0, len(self.x), -(-len(self.x) // 1024))
         _, places = self._cells_within_reach(points)
         pairs = (self.starts[places + 1] - self.starts[places]).sum()

@@ -43,8 +43,8 @@ def nearest_centers(x: Floats, centers: TargetPoints) -> tuple[Integers, Floats]
 def _comparable_distances(x: Floats, centers: TargetPoints) -> Floats:
     """Return the distances (m, k) from points x (m, d) to the centers.
 
-    For euclidean and sqeuclidean, the result holds squared distances. The distances may come from a
-    matrix product, so relative differences below _TIE are not significant.
+    For `euclidean` and `sqeuclidean`, the result holds squared distances. The distances may come
+    from a matrix product, so relative differences below _TIE are not significant.
     """
     if centers.distance.name in ("euclidean", "sqeuclidean"):
         return centers.squares(x)
@@ -173,13 +173,13 @@ class CenterNeighbors:
     def _count_candidates(
         self, x: Floats, own: Floats, numbers: Integers, centers: TargetPoints, d: Floats
     ) -> None:
-        """Count the points x (m, d) near centers and midpoints, using d to rule out distant pairs.
+        """Count the points x (m, d) that are near a center, or near the midpoint of two centers.
 
-        `own` (m,) holds the distance from each point to its own cluster's center. `numbers` (m,)
-        holds the cluster number of each point, and `d` (m, k) holds the squared distances to the
-        other centers. If gap is the distance between a point's own center and another center, the
-        squared distance from the point to the midpoint of the two centers is own^2 / 2 + d / 2 -
-        gap^2 / 4.
+        The squared distances `d` are used to rule out distant pairs. `own` (m,) holds the distance
+        from each point to its own cluster's center. `numbers` (m,) holds the cluster number of each
+        point, and `d` (m, k) holds the squared distances to the other centers. If gap is the
+        distance between a point's own center and another center, the squared distance from the
+        point to the midpoint of the two centers is own^2 / 2 + d / 2 - gap^2 / 4.
         """
         assert self._radii is not None
         radius, first = self._radii[numbers], self._first[numbers]
@@ -265,7 +265,7 @@ class CenterNeighbors:
         return np.array([self._density(first, stop) for first, stop in bounds])
 
     def _density(self, first: int, stop: int) -> float:
-        """Return the density of the partition made up of clusters `first` through stop - 1."""
+        """Return the density of the partition with clusters `first` through `stop - 1`."""
         k, total = stop - first, 0.0
         cut = slice(self._pair_starts[first], self._pair_starts[stop])
         near_center = self._near_center[cut].reshape(k, k)

@@ -23,9 +23,9 @@ LARGEST_TRACE = 2.0**32
 class Step(NamedTuple):
     """One elimination step, applied to many matrices.
 
-    A pivot is the sum of squares of a linear combination of coordinates. The share of a pivot is
-    the pivot divided by the sum of the squared terms of its linear combination. The slopes are the
-    pivot row divided by the pivot.
+    A pivot is the sum of the squared values of a linear combination of the coordinates. The share
+    of a pivot is the pivot divided by the sum of the squares of all terms in the linear
+    combination. The slopes are the pivot row divided by the pivot.
     """
 
     pivots: Floats  # (rows,), NaN if too small a share
@@ -65,12 +65,13 @@ def _outer_products(x: Floats, y: Floats) -> Floats:
 
 
 def _transform_step(b: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-    """Return b after one step toward L^-1 B L^-T, along with the pivot row of b.
+    """Return b after one step of the transformation to L^-1 B L^-T, along with b's pivot row.
 
-    The factors of W are defined by W = L D L^T. `slopes` (rows, m) holds the slopes of W from the
-    same step of eliminate_columns, and `b` has shape (rows, m, m). The first row and column of each
-    matrix in the first result are 0, and the caller must remove them. The second result is the
-    pivot row (rows, m), that is, the first row of b after only its columns have been transformed.
+    The factors L and D of W satisfy W = L D L^T. `slopes` (rows, m) holds the slopes of W from the
+    same step of eliminate_columns, and `b` has shape (rows, m, m). In the first result, the first
+    row and column of each matrix are 0, and the caller must remove them. The second result is the
+    pivot row (rows, m), that is, the first row of b after the columns, but not yet the rows, have
+    been transformed.
     """
     pivot_row = b[:, 0] - b[:, 0, :1] * slopes
     return b - _outer_products(slopes, pivot_row) - _outer_products(b[:, 0], slopes), pivot_row
@@ -81,9 +82,10 @@ def eliminate_matrices(steps: Iterator[Step], b: Floats) -> tuple[Floats, Floats
 
     The results are NaN if W is singular. `steps` yields the elimination steps of W, the
     within-cluster scatter of each partition. `b` (rows, d, d) holds B, the between-cluster scatter,
-    for the same combinations of coordinates. The matrix W + B is represented by its difference d
-    from W, so that the ratio of the pivots is 1 + d / w. This representation preserves the
-    precision of a small B, which would be lost in ln |W + B| - ln |W|.
+    for the same linear combinations of the coordinates. The matrix W + B is represented by its
+    difference d from W. As a result, the ratio of each pivot of W + B to the corresponding pivot w
+    of W is 1 + d / w. This representation preserves the precision of a small B, which would be lost
+    in ln |W + B| - ln |W|.
     """
     d = b
     log_det, trace, log_ratio = np.zeros((3, len(b)))

@@ -40,13 +40,13 @@ _MAX_POINTS_WITHOUT_GRID = 512
 
 
 class Metric(NamedTuple):
-    """A distance that satisfies the triangle inequality and determines the user's distance.
+    """A distance that obeys the triangle inequality and can be converted to the user's distance.
 
-    `distance` is the distance selected by the user. The metric distance is the same as the selected
-    distance, except that it is Euclidean for sqeuclidean and cosine. For cosine, the points are
-    unit vectors, and the metric distance between two points is the length of the chord. For cosine,
-    the metric distance from a zero vector to any vector, including itself, is sqrt(2), as between
-    orthogonal vectors.
+    `distance` is the distance selected by the user. The metric distance equals the selected
+    distance, except for sqeuclidean and cosine, for which it is Euclidean. For cosine, the points
+    are unit vectors, and the metric distance between two points is the length of the chord between
+    them. For cosine, the metric distance from a zero vector to any vector, including itself, is
+    sqrt(2), as if the vectors were orthogonal.
     """
 
     distance: Distance
@@ -92,12 +92,12 @@ class Metric(NamedTuple):
 
     @property
     def _block_distance(self) -> Distance:
-        """The distance used for blocks: the selected one, or euclidean if that is sqeuclidean."""
+        """The selected distance, with sqeuclidean replaced by Euclidean. It is used for blocks."""
         name = self.distance.name
         return self.distance._replace(name="euclidean") if name == "sqeuclidean" else self.distance
 
     def _from_distance(self, d: Floats) -> Floats:
-        """Convert distances d, which were computed with _block_distance, to metric distances."""
+        """Convert distances d computed with _block_distance to metric distances."""
         return np.asarray(np.sqrt(2.0 * d)) if self.distance.name == "cosine" else d
 
 
@@ -179,9 +179,9 @@ def metric_separation(part: Partition, metric: Metric) -> float:
 def _separation_bound(part: Partition, balls: _Balls, metric: Metric) -> float:
     """Return an upper bound on the smallest metric distance between points in different clusters.
 
-    For each pair of clusters from _likely_cluster_pairs, the points nearest to the midpoint of the
-    two centers are compared. The bound is the smallest distance found between points in different
-    clusters. `balls` holds the bounding balls of the clusters.
+    For each pair of clusters from _likely_cluster_pairs, the points nearest to the midpoint between
+    the two centers are compared. The bound is the smallest distance found between points in
+    different clusters. `balls` holds the bounding balls of the clusters.
     """
     bound = np.inf
     for i, j in _likely_cluster_pairs(balls, metric):
@@ -249,14 +249,14 @@ def _flag_border_points(part: Partition, balls: _Balls, metric: Metric, bound: f
 
 
 def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
-    """Return the smallest metric distance between points in different clusters, at most `bound`.
+    """Return the smallest metric distance between points in different clusters, capped at `bound`.
 
     The result is `bound` if no distance is smaller. `x` (m, d) holds the points, and `numbers` (m,)
     holds their cluster numbers in ascending order. In each coordinate, two points differ by at most
     the distance between them. Therefore, distances are needed only for pairs of points in the same
     grid cell or near a cell border. Pairs within cells are compared first to obtain a tighter
-    bound. These pairs are taken first from one sixteenth of the points and then from all points,
-    because a tighter bound allows smaller cells with fewer pairs.
+    bound. The search first uses one sixteenth of the points and then all points, because a tighter
+    bound allows smaller cells, which contain fewer pairs.
     """
     if len(x) <= _MAX_POINTS_WITHOUT_GRID:
         return _separation_by_all_pairs(x, numbers, metric, bound)
@@ -264,7 +264,7 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
     x, numbers = x[is_first], numbers[is_first]
 
     def least_distance(pairs: Iterator[tuple[Integers, Integers]]) -> float:
-        """Return the smallest distance among pairs in different clusters, but at most `bound`."""
+        """Return the smallest distance between points in different clusters, capped at `bound`."""
         least = bound
         for i, j in pairs:
             different = numbers[i] != numbers[j]
@@ -287,7 +287,7 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
 
 
 def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
-    """Return the result of _separation_by_grid by comparing all points in different clusters."""
+    """Return the result of _separation_by_grid, computed from all point pairs across clusters."""
     stops = np.flatnonzero(np.diff(numbers)) + 1
     for start, stop in zip(np.concatenate([[0], stops]), stops, strict=False):
         for tile in range(stop, len(x), TILE_POINTS):

@@ -53,9 +53,9 @@ def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
 
     A matrix counts as singular if any of its coordinates is almost completely explained by the
     preceding coordinates. The unexplained remainder of a coordinate is a linear combination of
-    coordinates. It counts as 0 if its sum of squares is at most d * `singular_share` times the sum
-    of the squared terms of this combination, where d is the number of dimensions. The module
-    kernels.elimination uses the same definition of a share.
+    coordinates. The remainder counts as 0 if its sum of squares is at most d * `singular_share`
+    times the sum of the squares of all terms in this combination, where d is the number of
+    dimensions. The module kernels.elimination uses the same definition of a share.
     """
     n_dims, sizes = part.x.shape[1], part.sizes
     # With fewer points, W is singular, even if rounding errors hide this.
@@ -89,10 +89,10 @@ def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
 def _center_points(part: Partition) -> tuple[Floats, Floats]:
     """Return the points minus their cluster means, and the cluster means minus the overall mean.
 
-    The results have the shapes (m, d) and (k, d). For coordinates around 1e8, a mean is off by
-    about 1e-8, so each mean is corrected by the mean of the differences from it. Each mean is
-    computed from differences to one of the averaged values, because the mean of equal numbers must
-    be exactly that number.
+    The results have the shapes (m, d) and (k, d). For coordinates around 1e8, a computed mean is
+    off by about 1e-8, so it is corrected by adding the mean of the differences from it. To compute
+    a mean, one of the averaged values is first subtracted, because the mean of identical numbers
+    must equal that number exactly.
     """
     sizes, numbers = part.sizes, part.numbers
     firsts = part.x[part.starts[:-1]]

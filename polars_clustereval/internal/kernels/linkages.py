@@ -1,4 +1,4 @@
-"""linkages: cluster separations that require the distances between all points of two clusters.
+"""linkages: measures of separation that require the distances between all points of two clusters.
 
 The pairs of points are processed one block at a time, and only sums and extremes are stored.
 """
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict[str, float]:
-    """Return the smallest value of each separation that requires all distances.
+    """Return the minimum of each measure of cluster separation that requires all distances.
 
     The minimum is taken over all pairs of clusters. The keys of the result are
     min_complete_linkage, min_average_linkage, min_hausdorff and min_mean_to_other_center. For
-    min_mean_to_other_center, the distances from the points of two clusters to each other's centers
-    are averaged for each pair of clusters, and the smallest average is returned. `centers` (k, d)
-    holds the cluster centers.
+    min_mean_to_other_center, the distances from the points of two clusters to the center of the
+    opposite cluster are averaged for each pair of clusters, and the smallest average is returned.
+    `centers` (k, d) holds the cluster centers.
     """
     least = [np.inf, np.inf, np.inf]
     for i in range(len(part.sizes) - 1):
@@ -45,11 +45,11 @@ def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict
 
 
 def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
-    """Yield runs of clusters with at most TILE_POINTS points in total.
+    """Yield runs of consecutive clusters that have at most TILE_POINTS points in total.
 
     A cluster with more points forms a run by itself. `starts` holds the first row of each cluster
     in an array of points sorted by cluster, followed by the end of the last cluster. Each run is a
-    slice of `starts` with one more element than the run has clusters.
+    slice of `starts` that has one more element than there are clusters in the run.
     """
     first = 0
     while first < len(starts) - 1:
@@ -62,7 +62,7 @@ def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
 def _linkages_to_others(
     x: Floats, others: Floats, starts: Integers, distance: Distance
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the complete linkage, average linkage and Hausdorff distance to each other cluster.
+    """Return the complete linkage, average linkage and Hausdorff distance to every other cluster.
 
     `x` (m, d) holds the points of a cluster, and `others` (n, d) holds the points of k other
     clusters, grouped by cluster. `starts` (k + 1,) holds the first row of each cluster in `others`,
@@ -85,11 +85,11 @@ def _linkages_to_others(
 
 
 def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Distance) -> float:
-    """Return the smallest mean distance from points to the center of the other cluster.
+    """Return the smallest mean distance from points in two clusters to the opposite centers.
 
     The minimum is taken over all pairs of clusters. For each pair, the mean is taken over the
-    points of both clusters, and each point is compared with the center of the other cluster.
-    `centers` (k, d) holds the cluster centers.
+    points of both clusters, and the distance is computed from each point to the center of the
+    opposite cluster. `centers` (k, d) holds the cluster centers.
     """
     least, sizes, starts = np.inf, part.sizes, part.starts
     for i in range(len(sizes) - 1):

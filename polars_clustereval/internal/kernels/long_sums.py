@@ -1,7 +1,7 @@
 """long_sums: sums of long vectors for each cluster, and sums of their distances to centers.
 
-numpy adds up the batches of rows as they are streamed, so only sums are kept in memory. `numbers`
-(m,) holds the cluster number of each row, from 0 to k - 1.
+numpy adds up the batches of rows as they are streamed, so only the sums are kept in memory.
+`numbers` (m,) holds the cluster number of each row, from 0 to k - 1.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per group of a batch, with the columns `by`, the size, and the sum of x.
+    """Return one row per group in a batch, with the columns `by`, the group size, and the sum of x.
 
     The columns `by` include the flag `kept`. If a group's flag is false, its sums are 0. `schema`
     is the schema of the result.
@@ -70,7 +70,7 @@ def _blocks_in_order(x: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
 
 
 def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None:
-    """Add each row of `block` (m, d) to the row of `sums` (k, d) for its cluster.
+    """Add each row of `block` (m, d) to the row of `sums` (k, d) that belongs to its cluster.
 
     The rows are sorted by cluster number, and `numbers` (m,) holds these numbers. Single-precision
     values are summed in double precision.
@@ -98,13 +98,14 @@ def centers_of_sums(sums: Floats, sizes: Integers, partitions: Integers) -> tupl
 
 
 def variance_totals(within: Floats, between: Floats, partitions: Integers) -> tuple[Floats, Floats]:
-    """Return the mean between-cluster share of variance and the total norm, for each cluster.
+    """Return the mean share of variance between clusters, and the norm of the sums of squares.
 
-    Each value describes the whole partition that contains the cluster. `within` and `between` (k,
-    d) hold the sums of squares of each coordinate, and `partitions` (k,) holds the partition number
-    of each cluster. The first result is the share of the total sum of squares that lies between
-    clusters, averaged over the coordinates. The first result is NaN if any coordinate is constant.
-    The second result is the norm of the vector of total sums of squares.
+    Each result has one value per cluster, which describes the whole partition that contains the
+    cluster. `within` and `between` (k, d) hold the sums of squares of each coordinate within and
+    between clusters, and `partitions` (k,) holds the partition number of each cluster. The first
+    result is the share of the total sum of squares that lies between clusters, averaged over the
+    coordinates. The first result is NaN if any coordinate is constant. The second result is the
+    norm of a vector that contains the total sum of squares of each coordinate.
     """
     between = sum_by_number(between, partitions)
     whole = between + sum_by_number(within, partitions)
@@ -118,7 +119,7 @@ def variance_totals(within: Floats, between: Floats, partitions: Integers) -> tu
 
 
 class DistanceSums:
-    """Sums of the distances from the points of k clusters to cluster and partition centers.
+    """Sums of the distances from the points of k clusters to the cluster and partition centers.
 
     Batches of points may be added from any thread.
     """
@@ -180,10 +181,10 @@ class DistanceSums:
         differences: Floats,
         squares: Floats | None = None,
     ) -> Floats:
-        """Return the distance from each point of x (m, d) to the target of its cluster.
+        """Return the distance from each point of x (m, d) to its cluster's row of `targets`.
 
-        `differences` (m, d) is scratch memory that is overwritten. The squared differences are
-        added to `squares` (k, d) unless `squares` is None or empty.
+        `differences` (m, d) is scratch memory, whose contents are overwritten. The squared
+        differences are added to `squares` (k, d) unless `squares` is None or empty.
         """
         np.take(targets, numbers, axis=0, out=differences, mode="clip")
         np.subtract(x, differences, out=differences)

@@ -34,7 +34,7 @@ CLUSTERS_SUMMED_SINGLY = 32
 
 
 def read_matrix(vectors: pl.Series) -> NDArray[Any]:
-    """Return a column of arrays as a matrix (m, d), one array per row, with the same dtype.
+    """Return a column of arrays as a matrix (m, d) with one array per row and the same dtype.
 
     Missing arrays become rows of NaN.
     """
@@ -43,7 +43,7 @@ def read_matrix(vectors: pl.Series) -> NDArray[Any]:
 
 
 def to_matrix(vectors: pl.Series) -> Floats:
-    """Return a column of arrays as a float64 matrix (m, d), one array per row.
+    """Return a column of arrays as a float64 matrix (m, d) with one array per row.
 
     Missing arrays become rows of NaN.
     """
@@ -74,7 +74,7 @@ def allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
 
 
 def _lists_to_arrays(lists: pl.Series, dims: int) -> pl.Series:
-    """Return a column of lists as arrays of `dims` elements, or NULL for lists of other lengths."""
+    """Return lists as arrays of `dims` elements, with NULL for lists of any other length."""
     fits = lists.list.len() == dims
     if not fits.all():
         lists = lists.zip_with(fits.fill_null(False), pl.Series([None], dtype=lists.dtype))
@@ -93,7 +93,7 @@ def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
 
 
 def _scale_batch(vectors: pl.Series, factors: Floats, *, unit: bool) -> pl.Series:
-    """Compute `scale` for one batch of arrays."""
+    """Compute the values of `scale` for one batch of arrays."""
     with np.errstate(all="ignore"):
         x = read_matrix(vectors) * factors
         return _to_series(_to_unit_length(x) if unit else x)
@@ -115,7 +115,7 @@ def scale(vectors: pl.Expr, factors: Sequence[float], *, unit: bool) -> pl.Expr:
 
 
 def _unscale_batch(both: pl.Series, factors: Floats) -> pl.Series:
-    """Compute `unscale` for one batch of structs with the fields x and origin."""
+    """Compute the values of `unscale` for a batch of structs with fields x and origin."""
     origins = _read_origins(both.struct.field("origin"), len(factors))
     # Origins are infinite where distances overflow, which is an error.
     with np.errstate(all="ignore"):
@@ -160,8 +160,8 @@ def find_origins(
     Each row of `rows` holds the coordinates of one point in the array raw_x. The origin is NULL if
     all of its coordinates would be 0, and infinite if distances overflow. `by` lists the columns
     that identify a cluster, and `keys` lists the columns that identify its partition. `name` is the
-    name of the distance, and `p` is its order. A spread counts as small if it is below
-    `small_spread` times the origin.
+    name of the distance, and `p` is the order of the Minkowski distance. A spread counts as small
+    if it is below `small_spread` times the origin.
 
     The extremes of the clusters are computed for each batch of rows, and only these extremes are
     kept in memory.
@@ -198,7 +198,7 @@ def find_origins(
 
 
 def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
-    """Return one row per cluster, with the columns `by`, the size, and the arrays low and high.
+    """Return one row per cluster, with the columns `by`, its size, and the arrays low and high.
 
     The arrays low and high hold the minimum and maximum of each of the `dims` coordinates of raw_x.
     """
@@ -289,7 +289,7 @@ def _read_origins(origins: pl.Series, dims: int) -> Floats:
 
 
 def _subtract_origin_batch(both: pl.Series, dims: int) -> pl.Series:
-    """Compute `subtract_origin` for one batch of structs with the fields x and origin."""
+    """Compute the values of `subtract_origin` for a batch of structs with fields x and origin."""
     x, origins = both.struct.field("x"), both.struct.field("origin")
     if origins.null_count() == len(origins):
         return x.cast(pl.Array(pl.Float64, dims))
@@ -323,12 +323,13 @@ def compute_centers(
 
     `rows` has one row per point, with the array x of `dims` coordinates and the columns `by`, which
     identify the cluster. `keys` lists the columns in `by` that identify the partition. The result
-    has the arrays m (mean), v (variances), c (center) and g (center of the whole partition). The
-    centers are means, which are scaled to length 1 if `unit` is true. The column mean_between_share
-    is the share of the partition's variance that lies between clusters, averaged over the
-    coordinates. The column total_squares_norm is the norm of the partition's total sums of squares.
+    contains the arrays m (mean), v (variances), c (center) and g (center of the whole partition).
+    The centers are means, which are scaled to length 1 if `unit` is true. The column
+    mean_between_share is the share of the partition's variance that lies between clusters, averaged
+    over the coordinates. The column total_squares_norm is the norm of the partition's total sums of
+    squares.
 
-    For each batch of rows, the means of its clusters and the sums of squares about these means are
+    For each batch of rows, the cluster means and the sums of squares about these means are
     computed. Only these results are kept in memory and merged by cluster.
     """
     array = pl.Array(pl.Float64, dims)
@@ -376,7 +377,7 @@ def append_columns(
 
 
 def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster of a batch, with the columns `by`, the size, means and squares.
+    """Return one row per cluster in a batch, with the columns `by`, the size, means and squares.
 
     The batch has the columns `by`, which identify the cluster, and the array x. The arrays means
     and squares hold the mean of each coordinate and the sum of its squared deviations from that
@@ -412,8 +413,9 @@ def _moments_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers,
 
     `x` (m, d) holds the points, sorted by cluster, and `numbers` (m,) holds their cluster numbers.
     Each result has one element, or one row of d values, per cluster. Deviations are measured from
-    the cluster mean within the block. `x` is overwritten. Means are computed from differences to
-    the first point of the cluster, because the mean of equal numbers must be exactly that number.
+    the cluster mean within the block. `x` is overwritten. To compute a mean, the first point of the
+    cluster is first subtracted, because the mean of identical numbers must equal that number
+    exactly.
     """
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     sizes = np.diff(np.append(starts, len(x)))
@@ -480,7 +482,7 @@ def _merge_batches(
 
 
 def sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Return one row per number: the sum of the rows of `values` with that number.
+    """Return one row per number: the sum of all rows of `values` that have this number.
 
     `numbers` (m,) holds the number of each row. The result is sorted by number in ascending order.
     """
@@ -488,7 +490,7 @@ def sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
 
 
 def reduce_by_number(reduce: np.ufunc, values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Use the function `reduce` to reduce the rows of `values` with the same number to one row.
+    """Reduce all rows of `values` that have the same number to one row, using `reduce`.
 
     `numbers` (m,) holds the number of each row, counted from 0. The result is sorted by number in
     ascending order.
@@ -539,13 +541,13 @@ def row_norms(x: pl.Expr) -> pl.Expr:
 
 
 def _norm_batch(vectors: pl.Series) -> pl.Series:
-    """Compute `row_norms` for one batch of arrays."""
+    """Compute the values of `row_norms` for one batch of arrays."""
     with np.errstate(all="ignore"):
         return pl.Series(minkowski_lengths(np.abs(to_matrix(vectors)), 2))
 
 
 def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
-    """Compute `row_distances` for one batch of structs with the arrays x and y."""
+    """Compute the values of `row_distances` for one batch of structs with the arrays x and y."""
     x, y = (read_matrix(both.struct.field(side)) for side in "xy")
     distances, block = np.empty(len(both)), allocate_block(x)
     with np.errstate(all="ignore"):

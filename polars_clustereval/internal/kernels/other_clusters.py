@@ -17,7 +17,7 @@ Between = Literal["nearest", "mean_other", "furthest"]
 def reduce_others(
     means: Floats, own_cluster: Integers, sizes: Floats, between: Between
 ) -> tuple[Floats, Integers]:
-    """Return one distance from each point to the other clusters, and the chosen cluster's index.
+    """Return a single distance from each point to the other clusters, and a cluster index.
 
     `means` (m, k) holds the mean distances from m points to k clusters, and `sizes` (k,) holds the
     sizes of these clusters. `own_cluster` (m,) holds the index of each point's own cluster, and the

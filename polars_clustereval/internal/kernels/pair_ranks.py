@@ -26,9 +26,9 @@ def rank_keys(d: Floats, distance: Distance) -> Floats:
     """Return the keys by which the distances d are ranked.
 
     A key is d, or a power of d, rounded to 12 digits. Distances are raised to the power of 2 for
-    euclidean, p (but at most 4) for minkowski, and 1 otherwise. If the coordinates have few
-    decimals, this power of a distance also has few digits. For cosine, at most 15 decimals are
-    kept, because further decimals of unit vectors, and of their distances, are not exact.
+    euclidean, p (but at most 4) for minkowski, and 1 otherwise. If the coordinates have few decimal
+    places, this power of the distance also has few digits. For cosine, at most 15 decimal places
+    are kept, because any further digits of unit vectors and their distances are inexact.
     """
     powers = {"euclidean": 2.0, "minkowski": min(distance.p, 4.0)}
     x = np.minimum(d ** powers.get(distance.name, 1.0), 1.7e308)
@@ -52,11 +52,11 @@ def neighbors_in_other_clusters(
 ) -> Floats:
     """Return, for each of `count` points, the sum of 1 / rank over its neighbors in other clusters.
 
-    For each of q pairs of a point and a neighbor, `i` (q,) holds the index of the point, and `keys`
-    (q,) holds the rank key of their distance. `in_other_cluster` (q,) tells whether the neighbor is
-    in another cluster. For each point, the `n_neighbors` nearest neighbors are used. Tied neighbors
-    share their ranks. Each tied neighbor counts as the mean of 1 / rank over the shared ranks, so
-    that the order of the points has no effect.
+    For each of q pairs, which consist of a point and a neighbor, `i` (q,) holds the index of the
+    point, and `keys` (q,) holds the rank key of their distance. `in_other_cluster` (q,) tells
+    whether the neighbor is in another cluster. For each point, the `n_neighbors` nearest neighbors
+    are used. Tied neighbors share their ranks. Each tied neighbor counts as the mean of 1 / rank
+    over the shared ranks, so that the order of the points has no effect.
     """
     order = np.lexsort((keys, i))
     i, keys = i[order], keys[order]
@@ -137,7 +137,7 @@ def _comparisons(
 ) -> dict[str, Floats]:
     """Return the numbers of concordant and discordant comparisons in each partition.
 
-    Each key of a pair within a cluster is compared with each key of a pair between clusters. A
+    The key of each pair within a cluster is compared with the key of each pair between clusters. A
     comparison is concordant if the key within the cluster is smaller than the key between clusters,
     and discordant if it is larger. `groups` (q,) holds the partition of each pair, and `count` is
     the number of partitions. The keys (q,) of the pairs are in ascending order within each

@@ -93,7 +93,7 @@ class Partitions(NamedTuple):
         return np.searchsorted(self.starts, self.partition_starts)
 
     def slice(self, first: int, stop: int) -> Partitions:
-        """Return the partitions numbered `first` through stop - 1."""
+        """Return the partitions with the numbers `first` through `stop` - 1."""
         start, end = self.partition_starts[[first, stop]]
         cuts = np.searchsorted(self.starts, (start, end))
         starts = self.starts[cuts[0] : cuts[1] + 1] - start
@@ -142,14 +142,14 @@ def map_partitions(
     checked: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda rows: rows,
     function_of_many: Callable[[Partitions], pl.DataFrame] | None = None,
 ) -> pl.LazyFrame:
-    """Return the rows that `function` returns for all partitions, along with the partition columns.
+    """Return the rows that `function` computes for all partitions, with the partition columns.
 
     `function` is called when the result is collected, and all points are in memory at that time.
     `schema` is the schema of the rows that `function` returns. The argument of `function` is a
-    Partition. This Partition's rows contain the cluster keys and the specified `columns` of
+    Partition. The rows of this Partition contain the cluster keys and the specified `columns` of
     points.kept_rows. `prefix` selects the vectors of the Partition: for example, "x", or "raw_x"
-    for the coordinates as passed by the user. `checked` takes the rows of all points and adds a
-    validation that runs before `function`. Without partition columns, all points form one
+    for the coordinates as passed by the user. `checked` is a function that adds a check to the rows
+    of all points. The check runs before `function`. Without partition columns, all points form one
     partition, even if there are no points. `function_of_many` returns the same rows for many
     partitions at once, with the partition columns. For partitions with few points, one call of
     `function_of_many` replaces many calls of `function`.
@@ -215,6 +215,6 @@ def partition_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
 
 
 def _run_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
-    """Return the index of the first row of each run of equal `keys`, then the number of rows."""
+    """Return the first row index of each run of equal `keys`, followed by the number of rows."""
     runs = rows.select(pl.struct(keys).rle_id()).to_series().to_numpy().astype(np.int64)
     return np.flatnonzero(np.diff(runs, prepend=-1, append=-1))

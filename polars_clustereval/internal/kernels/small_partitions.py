@@ -170,7 +170,7 @@ class _ClusterPairs(NamedTuple):
         return np.asarray(self.one == self.other)
 
     def most_of_own(self, values: Floats) -> Floats:
-        """Return each partition's largest value among the pairs of a cluster with itself.
+        """Return each partition's largest value among pairs that consist of a cluster and itself.
 
         `values` (q,) holds one value per pair.
         """

@@ -40,7 +40,7 @@ _WAIT_SECONDS = 0.1
 
 
 def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
-    """Run the functions in a stream by collecting it, and call `stop` if it is interrupted.
+    """Collect a stream, which runs its functions. If the collection is interrupted, call `stop`.
 
     Python raises KeyboardInterrupt only in the main thread, and only between two instructions. If
     the main thread collected a stream inside another collection, the interruption would be delayed
@@ -69,8 +69,9 @@ def split_batch(
     """Yield parts of a batch, each within one partition, along with that partition's index.
 
     A part is a slice or an array of row indices. `numbers` (m,) holds the cluster number of each
-    row, and clusters are numbered across all partitions. starts[i] is the number of the first
-    cluster of partition i, and steps[i] is the maximum number of rows in a part of that partition.
+    row, and clusters are numbered across all partitions. Element i of `starts` is the number of the
+    first cluster of partition i, and element i of `steps` is the maximum number of rows in a part
+    of that partition.
     """
     if len(starts) == 1:
         yield from ((slice(i, i + steps[0]), 0) for i in range(0, len(numbers), steps[0]))

@@ -44,7 +44,7 @@ def run_in_threads(
     """
 
     def call_silently(given: Given) -> Made:
-        """Return function(given), with numpy's overflow warnings suppressed."""
+        """Return function(given), computed with numpy's overflow warnings suppressed."""
         # The checks of the points report an overflow as an error.
         with np.errstate(all="ignore"):
             return function(given)
