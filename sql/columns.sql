@@ -8,8 +8,9 @@ CREATE OR REPLACE MACRO clustereval.clustering_accuracy(label, cluster) AS
     'clustering_accuracy', 'matching_report', 'tbl, label, cluster'
   );
 COMMENT ON MACRO clustereval.clustering_accuracy IS
-'Not an aggregate: a column of matching_report(tbl, label, cluster). (1/n) max Σ n_ij over '
-'matchings; also the mention-based CEAF. Range [0, 1], best 1.';
+'Not an aggregate: a column of matching_report(tbl, label, cluster). (1/n) max Σ n_ij, where the '
+'maximum is over all matchings and the sum is over the matched pairs; also called the '
+'mention-based CEAF. Range [0, 1], best 1.';
 
 -- Raises an error: normalized_clustering_accuracy is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.normalized_clustering_accuracy(label, cluster) AS
@@ -17,9 +18,9 @@ CREATE OR REPLACE MACRO clustereval.normalized_clustering_accuracy(label, cluste
     'normalized_clustering_accuracy', 'matching_report', 'tbl, label, cluster'
   );
 COMMENT ON MACRO clustereval.normalized_clustering_accuracy IS
-'Not an aggregate: a column of matching_report(tbl, label, cluster). (s − 1) / (k − 1), where s = '
-'max Σ n_ij / a_i over matchings, and k is the number of labels or of clusters, whichever is '
-'larger. Range [-0.5, 1], best 1.';
+'Not an aggregate: a column of matching_report(tbl, label, cluster). (s − 1) / (k − 1), where s '
+'is the maximum of Σ n_ij / a_i over all matchings, and k is the number of labels or the number '
+'of clusters, whichever is larger. Range [-0.5, 1], best 1.';
 
 -- Raises an error: pair_sets_index is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.pair_sets_index(label, cluster) AS
@@ -28,9 +29,9 @@ CREATE OR REPLACE MACRO clustereval.pair_sets_index(label, cluster) AS
   );
 COMMENT ON MACRO clustereval.pair_sets_index IS
 'Not an aggregate: a column of matching_report(tbl, label, cluster). max(0, (s − E) / (k − E)), '
-'where s = max Σ n_ij / max(a_i, b_j) over matchings, k is the number of labels or of clusters, '
-'whichever is larger, and E = (1/n) Σ min(a_i, b_i) over the sizes in descending order. Range [0, '
-'1], best 1.';
+'where s is the maximum of Σ n_ij / max(a_i, b_j) over all matchings, k is the number of labels '
+'or the number of clusters, whichever is larger, and E is (1/n) Σ min(a_i, b_i), with the sizes '
+'a_i and b_i in descending order. Range [0, 1], best 1.';
 
 -- Raises an error: ceaf_precision is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.ceaf_precision(label, cluster) AS
@@ -38,8 +39,9 @@ CREATE OR REPLACE MACRO clustereval.ceaf_precision(label, cluster) AS
     'ceaf_precision', 'matching_report', 'tbl, label, cluster'
   );
 COMMENT ON MACRO clustereval.ceaf_precision IS
-'Not an aggregate: a column of matching_report(tbl, label, cluster). Φ / number of clusters, '
-'where Φ = max Σ 2 n_ij / (a_i + b_j) over matchings. Range [0, 1], best 1.';
+'Not an aggregate: a column of matching_report(tbl, label, cluster). Φ divided by the number of '
+'clusters, where Φ is the maximum of Σ 2 n_ij / (a_i + b_j) over all matchings. Range [0, 1], '
+'best 1.';
 
 -- Raises an error: ceaf_recall is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.ceaf_recall(label, cluster) AS
@@ -47,8 +49,9 @@ CREATE OR REPLACE MACRO clustereval.ceaf_recall(label, cluster) AS
     'ceaf_recall', 'matching_report', 'tbl, label, cluster'
   );
 COMMENT ON MACRO clustereval.ceaf_recall IS
-'Not an aggregate: a column of matching_report(tbl, label, cluster). Φ / number of labels, where '
-'Φ = max Σ 2 n_ij / (a_i + b_j) over matchings. Range [0, 1], best 1.';
+'Not an aggregate: a column of matching_report(tbl, label, cluster). Φ divided by the number of '
+'labels, where Φ is the maximum of Σ 2 n_ij / (a_i + b_j) over all matchings. Range [0, 1], best '
+'1.';
 
 -- Raises an error: ceaf_f_score is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.ceaf_f_score(label, cluster) AS
@@ -65,8 +68,8 @@ CREATE OR REPLACE MACRO clustereval.ssw(vector, cluster) AS
     'ssw', 'internal_report', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.ssw IS
-'Not an aggregate: a column of internal_report(tbl, vector, cluster). Σ_x d(x, μ_C)²: within '
-'clusters; also called inertia or distortion. Range [0, ∞), best low.';
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). Σ_x d(x, μ_C)², the sum of '
+'squares within clusters; also called inertia or distortion. Range [0, ∞), best low.';
 
 -- Raises an error: ssb is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.ssb(vector, cluster) AS
@@ -74,8 +77,8 @@ CREATE OR REPLACE MACRO clustereval.ssb(vector, cluster) AS
     'ssb', 'internal_report', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.ssb IS
-'Not an aggregate: a column of internal_report(tbl, vector, cluster). Σ_C n_C d(μ_C, μ)²: between '
-'clusters. Range [0, ∞), best high.';
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). Σ_C n_C d(μ_C, μ)², the sum '
+'of squares between clusters. Range [0, ∞), best high.';
 
 -- Raises an error: sst is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.sst(vector, cluster) AS
@@ -100,8 +103,8 @@ CREATE OR REPLACE MACRO clustereval.compactness(vector, cluster) AS
     'compactness', 'internal_report', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.compactness IS
-'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean of r_C over clusters '
-'(CP). Range [0, ∞), best low.';
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean of r_C over all '
+'clusters (CP). Range [0, ∞), best low.';
 
 -- Raises an error: separation is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.separation(vector, cluster) AS
@@ -109,8 +112,8 @@ CREATE OR REPLACE MACRO clustereval.separation(vector, cluster) AS
     'separation', 'internal_report', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.separation IS
-'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean of Δ_CD over pairs of '
-'clusters (SP). Range [0, ∞), best high.';
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean of Δ_CD over all pairs '
+'of clusters (SP). Range [0, ∞), best high.';
 
 -- Raises an error: calinski_harabasz_score is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.calinski_harabasz_score(vector, cluster) AS
@@ -119,7 +122,7 @@ CREATE OR REPLACE MACRO clustereval.calinski_harabasz_score(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.calinski_harabasz_score IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). (ssb / (k − 1)) / (ssw / (n '
-'− k)); 1 if ssw = 0. Range [0, ∞), best high.';
+'− k)), or 1 if ssw = 0. Range [0, ∞), best high.';
 
 -- Raises an error: davies_bouldin_score is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.davies_bouldin_score(vector, cluster) AS
@@ -127,8 +130,9 @@ CREATE OR REPLACE MACRO clustereval.davies_bouldin_score(vector, cluster) AS
     'davies_bouldin_score', 'internal_report', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.davies_bouldin_score IS
-'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean over C of the largest '
-'(r_C + r_D) / Δ_CD; pairs of equal centers are skipped. Range [0, ∞), best low.';
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). for each cluster C, the '
+'largest (r_C + r_D) / Δ_CD over all other clusters D, averaged over C; pairs of equal centers '
+'are skipped. Range [0, ∞), best low.';
 
 -- Raises an error: ball_hall_index is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.ball_hall_index(vector, cluster) AS
@@ -137,7 +141,7 @@ CREATE OR REPLACE MACRO clustereval.ball_hall_index(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.ball_hall_index IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean of ssw_C / n_C over '
-'clusters. Range [0, ∞), best low.';
+'all clusters. Range [0, ∞), best low.';
 
 -- Raises an error: banfield_raftery_index is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.banfield_raftery_index(vector, cluster) AS
@@ -172,8 +176,9 @@ CREATE OR REPLACE MACRO clustereval.ratkowsky_lance_index(vector, cluster) AS
     'ratkowsky_lance_index', 'internal_report', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.ratkowsky_lance_index IS
-'Not an aggregate: a column of internal_report(tbl, vector, cluster). √(mean over coordinates of '
-'between / total sum of squares, / k). Range [0, 1/√k], best high.';
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). √(m / k), where m is the '
+'ratio of the sum of squares between clusters to the total sum of squares, averaged over the '
+'coordinates. Range [0, 1/√k], best high.';
 
 -- Raises an error: ray_turi_index is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.ray_turi_index(vector, cluster) AS
@@ -190,8 +195,8 @@ CREATE OR REPLACE MACRO clustereval.xie_beni_index(vector, cluster) AS
     'xie_beni_index', 'internal_report', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.xie_beni_index IS
-'Not an aggregate: a column of internal_report(tbl, vector, cluster). equals ray_turi_index, '
-'because every point is in one cluster. Range [0, ∞), best low.';
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). same as ray_turi_index, '
+'because every point belongs to exactly one cluster. Range [0, ∞), best low.';
 
 -- Raises an error: sd_scattering is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.sd_scattering(vector, cluster) AS
@@ -199,8 +204,8 @@ CREATE OR REPLACE MACRO clustereval.sd_scattering(vector, cluster) AS
     'sd_scattering', 'internal_report', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.sd_scattering IS
-'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean over C of ‖Var_C‖ / '
-'‖Var‖. Range [0, ∞), best low.';
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean of ‖Var_C‖ / ‖Var‖ '
+'over all clusters C. Range [0, ∞), best low.';
 
 -- Raises an error: sd_separation is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.sd_separation(vector, cluster) AS
@@ -226,9 +231,10 @@ CREATE OR REPLACE MACRO clustereval.s_dbw_index(vector, cluster) AS
     's_dbw_index', 'neighbor_report', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.s_dbw_index IS
-'Not an aggregate: a column of neighbor_report(tbl, vector, cluster). sd_scattering + mean over '
-'pairs of clusters of m / max(m_C, m_D), where m, m_C and m_D count the points of C and D within '
-'σ of (μ_C + μ_D) / 2, of μ_C and of μ_D; σ = √(Σ_C ‖Var_C‖) / k. Range [0, ∞), best 0.';
+'Not an aggregate: a column of neighbor_report(tbl, vector, cluster). sd_scattering plus the mean '
+'of m / max(m_C, m_D) over all pairs of clusters C and D, where m, m_C and m_D are the numbers of '
+'points of C and D within a distance σ of (μ_C + μ_D) / 2, μ_C and μ_D, respectively, and σ = '
+'√(Σ_C ‖Var_C‖) / k. Range [0, ∞), best 0.';
 
 -- Raises an error: det_ratio is a column of determinant_report.
 CREATE OR REPLACE MACRO clustereval.det_ratio(vector, cluster) AS
@@ -281,9 +287,10 @@ CREATE OR REPLACE MACRO clustereval.silhouette(vector, cluster) AS
     'silhouette', 'silhouette_score', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.silhouette IS
-'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). mean over the points of (b '
-'− a) / max(a, b), where a is the mean distance to the other points of the point''s own cluster, '
-'and b is the smallest mean distance to the points of another cluster. Range [-1, 1], best 1.';
+'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). mean of (b − a) / max(a, '
+'b) over all points, where a is a point''s mean distance to the other points of its own cluster, '
+'and b is the smallest of its mean distances to the points of each other cluster. Range [-1, 1], '
+'best 1.';
 
 -- Raises an error: silhouette_macro is a column of silhouette_score.
 CREATE OR REPLACE MACRO clustereval.silhouette_macro(vector, cluster) AS
@@ -291,8 +298,8 @@ CREATE OR REPLACE MACRO clustereval.silhouette_macro(vector, cluster) AS
     'silhouette_macro', 'silhouette_score', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.silhouette_macro IS
-'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). mean over the clusters of '
-'the mean silhouette of their points. Range [-1, 1], best 1.';
+'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). mean silhouette of each '
+'cluster''s points, averaged over all clusters. Range [-1, 1], best 1.';
 
 -- Raises an error: silhouette_max is a column of silhouette_score.
 CREATE OR REPLACE MACRO clustereval.silhouette_max(vector, cluster) AS
@@ -300,8 +307,8 @@ CREATE OR REPLACE MACRO clustereval.silhouette_max(vector, cluster) AS
     'silhouette_max', 'silhouette_score', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.silhouette_max IS
-'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). largest mean silhouette of '
-'the points of a cluster. Range [-1, 1], best 1.';
+'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). largest of the clusters'' '
+'mean silhouettes. Range [-1, 1], best 1.';
 
 -- Raises an error: silhouette_lower is a column of silhouette_score.
 CREATE OR REPLACE MACRO clustereval.silhouette_lower(vector, cluster) AS
@@ -309,9 +316,10 @@ CREATE OR REPLACE MACRO clustereval.silhouette_lower(vector, cluster) AS
     'silhouette_lower', 'silhouette_score', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.silhouette_lower IS
-'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). lower bound of the exact '
-'mean silhouette: equal to silhouette for method ''exact'', certified for ''bounds'' and '
-'tolerance, valid with probability confidence for ''sample''. Range [-1, 1], best 1.';
+'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). lower bound on the exact '
+'mean silhouette. It equals silhouette for the method ''exact'' without tolerance, is certified '
+'for ''bounds'' and with tolerance, and holds with the probability confidence for ''sample''. '
+'Range [-1, 1], best 1.';
 
 -- Raises an error: silhouette_upper is a column of silhouette_score.
 CREATE OR REPLACE MACRO clustereval.silhouette_upper(vector, cluster) AS
@@ -319,9 +327,10 @@ CREATE OR REPLACE MACRO clustereval.silhouette_upper(vector, cluster) AS
     'silhouette_upper', 'silhouette_score', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.silhouette_upper IS
-'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). upper bound of the exact '
-'mean silhouette: equal to silhouette for method ''exact'', certified for ''bounds'' and '
-'tolerance, valid with probability confidence for ''sample''. Range [-1, 1], best 1.';
+'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). upper bound on the exact '
+'mean silhouette. It equals silhouette for the method ''exact'' without tolerance, is certified '
+'for ''bounds'' and with tolerance, and holds with the probability confidence for ''sample''. '
+'Range [-1, 1], best 1.';
 
 -- Raises an error: centroid_dunn_index is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.centroid_dunn_index(vector, cluster) AS
@@ -547,7 +556,8 @@ CREATE OR REPLACE MACRO clustereval.c_index(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.c_index IS
 'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). (S_W − S_min) / (S_max − '
-'S_min); S_min, S_max: sums of the N_W smallest and largest distances. Range [0, 1], best 0.';
+'S_min), where S_min and S_max are the sums of the N_W smallest and the N_W largest distances. '
+'Range [0, 1], best 0.';
 
 -- Raises an error: gamma is a column of pairwise_report.
 CREATE OR REPLACE MACRO clustereval.gamma(vector, cluster) AS
@@ -600,5 +610,6 @@ CREATE OR REPLACE MACRO clustereval.connectivity(vector, cluster) AS
     'connectivity', 'pairwise_report', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.connectivity IS
-'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). Σ over points and j ≤ '
-'n_neighbors of 1 / j if the j-th nearest neighbor is in another cluster. Range [0, ∞), best 0.';
+'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). sum of 1 / j over all '
+'points and all j ≤ n_neighbors for which the point''s j-th nearest neighbor is in another '
+'cluster. Range [0, ∞), best 0.';

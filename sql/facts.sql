@@ -8,7 +8,7 @@
 
 COMMENT ON MACRO clustereval.rand_score IS
 'Rand index: the share of pairs of rows on which label and cluster agree. The Rand index is (tp + '
-'tn) divided by the number of all pairs. If there are many small clusters, the index is always '
+'tn) divided by the total number of pairs. If there are many small clusters, the index is always '
 'large, because most pairs of rows differ in both label and cluster. adjusted_rand_score corrects '
 'for this effect. Range [0, 1], best 1. Special cases: 1 for a single row. NULL if there are no '
 'rows. Source: Rand (1971), Objective criteria for the evaluation of clustering methods, '
@@ -18,124 +18,124 @@ COMMENT ON MACRO clustereval.adjusted_rand_score IS
 'Rand index corrected for chance. The score is (RI - E) / (1 - E), where RI is the Rand index, '
 'and E is the expectation of RI for random labelings with the same group sizes. Random labelings '
 'have a score of 0 on average. Range [-0.5, 1], best 1. Special cases: 1 for equal partitions, '
-'even for one cluster, singletons or a single row. NULL if there are no rows. Source: Hubert and '
-'Arabie (1985), Comparing partitions, doi:10.1007/BF01908075. Leave noise out: CASE WHEN cluster '
-'<> -1 THEN cluster END.';
+'including those with a single cluster, only singletons or a single row. NULL if there are no '
+'rows. Source: Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075. Leave '
+'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.fowlkes_mallows_score IS
 'Geometric mean of pair precision and pair recall. The score is tp / sqrt((tp + fp) (tp + fn)). '
-'Range [0, 1], best 1. Special cases: 0 if no pair is together in both, even if both partitions '
-'have only singletons. NULL if there are no rows. Source: Fowlkes and Mallows (1983), A method '
-'for comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478008. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Range [0, 1], best 1. Special cases: 0 if no pair has both the same label and the same cluster, '
+'even if both partitions consist only of singletons. NULL if there are no rows. Source: Fowlkes '
+'and Mallows (1983), A method for comparing two hierarchical clusterings, '
+'doi:10.1080/01621459.1983.10478008. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.pair_precision IS
-'Share of the pairs in the same cluster that have the same label. It is tp / (tp + fp), and is '
-'also known as Wallace''s index of the clusters. Range [0, 1], best 1. Special cases: NULL if '
-'every cluster has only one row. NULL if there are no rows. Source: Wallace (1983), comment on A '
-'method for comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478009. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of the pairs in the same cluster that have the same label. The precision is tp / (tp + '
+'fp). It is also known as Wallace''s index of the clusters. Range [0, 1], best 1. Special cases: '
+'NULL if every cluster has only one row or if there are no rows. Source: Wallace (1983), comment '
+'on A method for comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478009. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.pair_recall IS
-'Share of the pairs with the same label that are in the same cluster. It is tp / (tp + fn), and '
-'is also known as Wallace''s index of the labels. Range [0, 1], best 1. Special cases: NULL if '
-'every label has only one row. NULL if there are no rows. Source: Wallace (1983), comment on A '
-'method for comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478009. Leave '
+'Share of the pairs with the same label that are in the same cluster. The recall is tp / (tp + '
+'fn). It is also known as Wallace''s index of the labels. Range [0, 1], best 1. Special cases: '
+'NULL if every label has only one row or if there are no rows. Source: Wallace (1983), comment on '
+'A method for comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478009. Leave '
 'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.pair_f_score IS
 'Weighted harmonic mean of pair precision and pair recall. The F score is (1 + beta^2) P R / '
 '(beta^2 P + R), where P is the pair precision and R is the pair recall. If beta > 1, recall has '
 'more weight than precision. If beta = 1, the F score is the index of Czekanowski, Dice and '
-'Sorensen. Range [0, 1], best 1. Special cases: NULL if no pair is together by label or by '
+'Sorensen. Range [0, 1], best 1. Special cases: NULL if no pair has the same label or the same '
 'cluster, if beta is 0 and every cluster is a singleton, or if there are no rows. Source: Dice '
 '(1945), Measures of the amount of ecologic association between species, doi:10.2307/1932409. '
 'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.jaccard_index IS
-'Share of pairs with the same label and cluster among pairs with the same label or cluster. The '
-'index is tp / (tp + fp + fn). Range [0, 1], best 1. Special cases: NULL if no pair is together '
-'by label or by cluster. NULL if there are no rows. Source: Jaccard (1912), The distribution of '
-'the flora in the alpine zone, doi:10.1111/j.1469-8137.1912.tb05611.x. Leave noise out: CASE WHEN '
+'Share of the pairs with the same label or the same cluster that have both in common. The index '
+'is tp / (tp + fp + fn). Range [0, 1], best 1. Special cases: NULL if no pair has the same label '
+'or the same cluster, or if there are no rows. Source: Jaccard (1912), The distribution of the '
+'flora in the alpine zone, doi:10.1111/j.1469-8137.1912.tb05611.x. Leave noise out: CASE WHEN '
 'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.mirkin_metric IS
-'Number of ordered pairs of rows on which label and cluster disagree. The number is 2 (fp + fn), '
-'and it is a metric on the set of partitions. Range [0, n (n - 1)], best 0. Special cases: 0 for '
-'a single row. NULL if there are no rows. Source: Mirkin (1996), Mathematical classification and '
-'clustering, doi:10.1007/978-1-4613-0457-9. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
-'END.';
+'Number of ordered pairs of rows on which label and cluster disagree. The number of these pairs '
+'is 2 (fp + fn), which is a metric on the set of partitions. Range [0, n (n - 1)], best 0. '
+'Special cases: 0 for a single row. NULL if there are no rows. Source: Mirkin (1996), '
+'Mathematical classification and clustering, doi:10.1007/978-1-4613-0457-9. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.hubert_index IS
 'Share of pairs on which label and cluster agree, minus the share on which they disagree. The '
 'index is (tp + tn - fp - fn) / (tp + fp + fn + tn), which equals 2 rand_score - 1. Range [-1, '
-'1], best 1. Special cases: NULL for a single row. NULL if there are no rows. Source: Hubert '
-'(1977), Nominal scale response agreement as a generalized correlation, '
-'doi:10.1111/j.2044-8317.1977.tb00728.x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
-'END.';
+'1], best 1. Special cases: NULL if there are fewer than two rows. Source: Hubert (1977), Nominal '
+'scale response agreement as a generalized correlation, doi:10.1111/j.2044-8317.1977.tb00728.x. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.kulczynski_index IS
 'Arithmetic mean of pair precision and pair recall. The index is (tp / (tp + fp) + tp / (tp + '
-'fn)) / 2. Range [0, 1], best 1. Special cases: NULL if pair_precision or pair_recall is NULL, '
-'and if there are no rows. Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'fn)) / 2. Range [0, 1], best 1. Special cases: NULL if pair_precision or pair_recall is NULL, or '
+'if there are no rows. Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen. Leave '
+'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.mcnemar_index IS
-'Signed root of McNemar''s statistic: positive if more pairs are split than joined. The index is '
-'(fn - fp) / sqrt(fn + fp), which is 0 if fn equals fp. Here, fn counts the split pairs, which '
-'have the same label but different clusters, and fp counts the joined pairs, which have the same '
-'cluster but different labels. If pairs are split and joined at random, the index approximately '
-'follows a standard normal distribution. Range unbounded. Special cases: NULL for equal '
-'partitions. NULL if there are no rows. Source: McNemar (1947), Note on the sampling error of the '
-'difference between correlated proportions or percentages, doi:10.1007/BF02295996. Leave noise '
-'out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Signed square root of McNemar''s statistic, positive if more pairs are split than joined. The '
+'index is (fn - fp) / sqrt(fn + fp), which is 0 if fn equals fp. Here, fn counts the split pairs, '
+'which have the same label but different clusters, and fp counts the joined pairs, which have the '
+'same cluster but different labels. If pairs are split and joined at random, the index '
+'approximately follows a standard normal distribution. Range unbounded. Special cases: NULL if '
+'the partitions are equal or if there are no rows. Source: McNemar (1947), Note on the sampling '
+'error of the difference between correlated proportions or percentages, doi:10.1007/BF02295996. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.phi_index IS
-'Correlation of "same label" and "same cluster" over all pairs of rows. The coefficient is (tp tn '
-'- fp fn) / sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), and is also known as Hubert''s '
-'normalized gamma. Range [-1, 1], best 1. Special cases: NULL if either partition is trivial: all '
-'rows together, or all apart. NULL if there are no rows. Source: Yule (1912), On the methods of '
-'measuring association between two attributes, doi:10.2307/2340126. Leave noise out: CASE WHEN '
+'Correlation between "same label" and "same cluster" over all pairs of rows. The coefficient is '
+'(tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)). It is also known as Hubert''s '
+'normalized gamma. Range [-1, 1], best 1. Special cases: NULL if either partition is trivial (a '
+'single group, or only singletons) or if there are no rows. Source: Yule (1912), On the methods '
+'of measuring association between two attributes, doi:10.2307/2340126. Leave noise out: CASE WHEN '
 'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.correlation_distance IS
-'Angle between the two partitions, arccos(phi_index) / pi. The correlation distance is a metric '
-'on partitions. For random labelings, the expected distance is close to 1/2. Range [0, 1], best '
-'0. Special cases: 0 for equal partitions, even trivial ones. Otherwise NULL if one partition is '
-'trivial: a single group, or singletons only. NULL if there are no rows. Source: Gösgens, '
-'Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster similarity indices: how to '
-'validate validation measures, https://proceedings.mlr.press/v139/gosgens21a.html. Leave noise '
-'out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Angle between the two partitions as a fraction of pi: arccos(phi_index) / pi. The correlation '
+'distance is a metric on partitions. For random labelings, the expected distance is close to 1/2. '
+'Range [0, 1], best 0. Special cases: 0 for equal partitions, even trivial ones. In all other '
+'cases, NULL if either partition is trivial (a single group, or only singletons). NULL if there '
+'are no rows. Source: Gösgens, Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster '
+'similarity indices: how to validate validation measures, '
+'https://proceedings.mlr.press/v139/gosgens21a.html. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.rogers_tanimoto_index IS
 'Share of pairs on which label and cluster agree, with disagreements counted twice. The index is '
-'(tp + tn) / (tp + tn + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL for a single row. '
-'NULL if there are no rows. Source: Rogers and Tanimoto (1960), A computer program for '
-'classifying plants, doi:10.1126/science.132.3434.1115. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'(tp + tn) / (tp + tn + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL if there are '
+'fewer than two rows. Source: Rogers and Tanimoto (1960), A computer program for classifying '
+'plants, doi:10.1126/science.132.3434.1115. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
+'END.';
 
 COMMENT ON MACRO clustereval.russell_rao_index IS
 'Share of all pairs of rows that have both the same label and the same cluster. The index is tp / '
-'(tp + fp + fn + tn). Range [0, 1]. Special cases: NULL for a single row. NULL if there are no '
-'rows. Source: Russell and Rao (1940), On habitat and association of species of anopheline larvae '
-'in south-eastern Madras. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'(tp + fp + fn + tn). Range [0, 1]. Special cases: NULL if there are fewer than two rows. Source: '
+'Russell and Rao (1940), On habitat and association of species of anopheline larvae in '
+'south-eastern Madras. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.sokal_sneath_1_index IS
 'Jaccard index of pairs of rows, with disagreements between label and cluster counted twice. The '
-'index is tp / (tp + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL if no pair is '
-'together by label or by cluster. NULL if there are no rows. Source: Sokal and Sneath (1963), '
+'index is tp / (tp + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL if no pair has the '
+'same label or the same cluster, or if there are no rows. Source: Sokal and Sneath (1963), '
 'Principles of numerical taxonomy. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.sokal_sneath_2_index IS
 'Share of pairs on which label and cluster agree, with agreements counted twice. The index is (tp '
-'+ tn) / (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. Special cases: NULL for a single row. '
-'NULL if there are no rows. Source: Sokal and Sneath (1963), Principles of numerical taxonomy. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'+ tn) / (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. Special cases: NULL if there are fewer '
+'than two rows. Source: Sokal and Sneath (1963), Principles of numerical taxonomy. Leave noise '
+'out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.southwood_index IS
-'Number of pairs that share both label and cluster, divided by the number that share only one. '
-'The index is tp / (fp + fn). It equals J / (1 - J), where J is jaccard_index. Range [0, ∞), best '
-'high. Special cases: NULL for equal partitions. NULL if there are no rows. Source: Southwood '
+'Ratio of pairs that share both label and cluster to pairs that share only one of them. The index '
+'is tp / (fp + fn). It equals J / (1 - J), where J is jaccard_index. Range [0, ∞), best high. '
+'Special cases: NULL if the partitions are equal or if there are no rows. Source: Southwood '
 '(1978), Ecological methods, with particular reference to the study of insect populations, second '
 'edition, Chapman and Hall. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
@@ -143,7 +143,7 @@ COMMENT ON MACRO clustereval.adjusted_fowlkes_mallows_score IS
 'Fowlkes-Mallows score corrected for chance. The score is (FM - E) / (1 - E), where FM is the '
 'Fowlkes-Mallows score, and E is the expectation of FM for random labelings with the same group '
 'sizes. Random labelings have a score of 0 on average. Range up to 1, best 1. Special cases: NULL '
-'if either partition is trivial: all rows together, or all apart. NULL if there are no rows. '
+'if either partition is trivial (a single group, or only singletons) or if there are no rows. '
 'Source: Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075. Leave noise out: '
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
@@ -151,103 +151,106 @@ COMMENT ON MACRO clustereval.multinomial_adjusted_rand_score IS
 'Adjusted Rand index under a multinomial model (MARI). adjusted_rand_score treats the sizes of '
 'labels and clusters as fixed. multinomial_adjusted_rand_score treats these sizes as random too, '
 'and its correction is unbiased. Random labelings have a score of 0 on average. Range up to 1, '
-'best 1. Special cases: NULL for fewer than 4 rows and for 0 / 0. The score of equal partitions '
-'is 0 / 0 if they are one cluster, all singletons, or two clusters of two rows. NULL if there are '
-'no rows. Source: Sundqvist, Chiquet and Rigaill (2023), Adjusting the adjusted Rand index, '
-'doi:10.1007/s00180-022-01230-7. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'best 1. Special cases: NULL if there are fewer than 4 rows or if the score is 0 / 0. For equal '
+'partitions, the score is 0 / 0 if they consist of a single cluster, of singletons only, or of '
+'two clusters with two rows each. Source: Sundqvist, Chiquet and Rigaill (2023), Adjusting the '
+'adjusted Rand index, doi:10.1007/s00180-022-01230-7. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.label_entropy IS
-'Entropy of the labels in nats. Range [0, ln n]. Special cases: 0 for a single label. NULL if '
-'there are no rows. Source: Shannon (1948), A mathematical theory of communication, '
+'Entropy of the labels in nats. Range [0, ln n]. Special cases: 0 if there is only one label. '
+'NULL if there are no rows. Source: Shannon (1948), A mathematical theory of communication, '
 'doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
 'END.';
 
 COMMENT ON MACRO clustereval.cluster_entropy IS
-'Entropy of the clusters in nats. Range [0, ln n]. Special cases: 0 for a single cluster. NULL if '
-'there are no rows. Source: Shannon (1948), A mathematical theory of communication, '
+'Entropy of the clusters in nats. Range [0, ln n]. Special cases: 0 if there is only one cluster. '
+'NULL if there are no rows. Source: Shannon (1948), A mathematical theory of communication, '
 'doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
 'END.';
 
 COMMENT ON MACRO clustereval.joint_entropy IS
-'Joint entropy of label and cluster in nats. Range [0, ln n]. Special cases: 0 for one label and '
-'one cluster. NULL if there are no rows. Source: Shannon (1948), A mathematical theory of '
-'communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'Joint entropy of labels and clusters, in nats. Range [0, ln n]. Special cases: 0 if there is '
+'only one label and only one cluster. NULL if there are no rows. Source: Shannon (1948), A '
+'mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.label_entropy_given_cluster IS
-'Entropy of the labels given the cluster, in nats. The entropy of the labels within each cluster '
-'is averaged over all clusters, weighted by cluster size. Range [0, label_entropy], best 0. '
-'Special cases: 0 for a single label. NULL if there are no rows. Source: Shannon (1948), A '
-'mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Conditional entropy of the labels given the clusters, in nats. The entropy of the labels within '
+'each cluster is averaged over all clusters, weighted by cluster size. Range [0, label_entropy], '
+'best 0. Special cases: 0 if there is only one label. NULL if there are no rows. Source: Shannon '
+'(1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave '
+'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.cluster_entropy_given_label IS
-'Entropy of the clusters given the label, in nats. The entropy of the clusters within each label '
-'is averaged over all labels, weighted by label size. Range [0, cluster_entropy], best 0. Special '
-'cases: 0 for a single cluster. NULL if there are no rows. Source: Shannon (1948), A mathematical '
-'theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'Conditional entropy of the clusters given the labels, in nats. The entropy of the clusters '
+'within each label is averaged over all labels, weighted by label size. Range [0, '
+'cluster_entropy], best 0. Special cases: 0 if there is only one cluster. NULL if there are no '
+'rows. Source: Shannon (1948), A mathematical theory of communication, '
+'doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
+'END.';
 
 COMMENT ON MACRO clustereval.mutual_info_score IS
-'Mutual information of label and cluster in nats. Range [0, the smaller entropy]. Special cases: '
-'0 for a single label or a single cluster. NULL if there are no rows. Source: Shannon (1948), A '
-'mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Mutual information of labels and clusters, in nats. Range [0, the smaller entropy]. Special '
+'cases: 0 if there is only one label or only one cluster. NULL if there are no rows. Source: '
+'Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_mutual_info_score IS
 'Mutual information divided by a mean of the label entropy and the cluster entropy. '
 'average_method specifies the mean and is one of ''arithmetic'', ''geometric'', ''min'' and '
-'''max''. With ''joint'', the mutual information is divided by the joint entropy instead. For '
-'random clusters, this score increases with the number of clusters, but '
+'''max''. If average_method is ''joint'', the mutual information is divided by the joint entropy '
+'instead. For random clusters, this score increases with the number of clusters, but '
 'adjusted_mutual_info_score does not. Range [0, 1], best 1. Special cases: 1 for equal '
-'partitions, even trivial ones. Otherwise 0 for one label or one cluster. NULL if there are no '
-'rows. Source: Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987), '
-'doi:10.1109/TSMC.1987.4309069. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'partitions, even trivial ones. In all other cases, 0 if there is only one label or only one '
+'cluster. NULL if there are no rows. Source: Strehl and Ghosh (2002), Cluster ensembles, JMLR '
+'3:583-617. Kvalseth (1987), doi:10.1109/TSMC.1987.4309069. Leave noise out: CASE WHEN cluster <> '
+'-1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
 'Normalized mutual information corrected for chance. The score is (MI - E) / (M - E), where MI is '
 'the mutual information, E is the expectation of MI for random labelings, and M is a mean of the '
 'label entropy and the cluster entropy. average_method specifies the mean and is one of '
 '''arithmetic'', ''geometric'', ''min'' and ''max''. Random labelings have a score of 0 on '
-'average. Range up to 1, best 1. Special cases: 1 for equal partitions. Otherwise 0 for one label '
-'or one cluster, and NULL with ''min'' if all labels or all clusters are singletons, because the '
-'score is 0 / 0 in that case. NULL if there are no rows. Source: Vinh, Epps and Bailey (2010), '
-'Information theoretic measures for clusterings comparison, JMLR 11:2837-2854. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'average. Range up to 1, best 1. Special cases: 1 for equal partitions. In all other cases, 0 if '
+'there is only one label or only one cluster, and NULL if average_method is ''min'' and all '
+'labels or all clusters are singletons, because the score is then 0 / 0. NULL if there are no '
+'rows. Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings '
+'comparison, JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.expected_mutual_info IS
-'Expected mutual information of random labelings with the same sizes, in nats. The expectation is '
-'taken over all permutations of the rows. Range [0, the smaller entropy]. Special cases: 0 for a '
-'single label or a single cluster. NULL if there are no rows. Source: Vinh, Epps and Bailey '
-'(2009), Information theoretic measures for clusterings comparison: is a correction for chance '
-'necessary?, doi:10.1145/1553374.1553511. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
-'END.';
+'Expected mutual information of random labelings with the same group sizes, in nats. The '
+'expectation is taken over all permutations of the rows. Range [0, the smaller entropy]. Special '
+'cases: 0 if there is only one label or only one cluster. NULL if there are no rows. Source: '
+'Vinh, Epps and Bailey (2009), Information theoretic measures for clusterings comparison: is a '
+'correction for chance necessary?, doi:10.1145/1553374.1553511. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.homogeneity_score IS
 'Share of the label entropy that the clusters explain. Range [0, 1], best 1. Special cases: 1 if '
-'no cluster mixes labels, as for a single label. NULL if there are no rows. Source: Rosenberg and '
-'Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'no cluster mixes labels, for example if there is only one label. NULL if there are no rows. '
+'Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.completeness_score IS
 'Share of the cluster entropy that the labels explain. Range [0, 1], best 1. Special cases: 1 if '
-'no label is split, as for a single cluster. NULL if there are no rows. Source: Rosenberg and '
-'Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'no label is split, for example if there is only one cluster. NULL if there are no rows. Source: '
+'Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.v_measure_score IS
 'Weighted harmonic mean of homogeneity and completeness. The V-measure is (1 + beta) h c / (beta '
 'h + c), where h is the homogeneity and c is the completeness. If beta > 1, completeness has more '
 'weight than homogeneity. If beta = 1, the score equals normalized_mutual_info_score. Range [0, '
-'1], best 1. Special cases: 0 for h = c = 0. NULL for beta = c = 0 < h, and if there are no rows. '
-'Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'1], best 1. Special cases: 0 if h = c = 0. NULL if beta = 0, c = 0 and h > 0, or if there are no '
+'rows. Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise '
+'out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.variation_of_information IS
-'Sum of the two conditional entropies in nats, which is a metric on partitions. Range [0, ln n], '
-'best 0. Special cases: 0 for equal partitions, even trivial ones. NULL if there are no rows. '
-'Source: Meila (2007), doi:10.1016/j.jmva.2006.11.013. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'Sum of the two conditional entropies, in nats. The variation of information is a metric on '
+'partitions. Range [0, ln n], best 0. Special cases: 0 for equal partitions, even trivial ones. '
+'NULL if there are no rows. Source: Meila (2007), doi:10.1016/j.jmva.2006.11.013. Leave noise '
+'out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_variation_of_information IS
 'Variation of information divided by the joint entropy. The normalized variation of information '
@@ -265,17 +268,17 @@ COMMENT ON MACRO clustereval.normalized_information_distance IS
 
 COMMENT ON MACRO clustereval.purity IS
 'Share of rows that have the majority label of their cluster. Range (0, 1], best 1. Special '
-'cases: 1 where every cluster is a singleton. NULL if there are no rows. Source: Zhao and Karypis '
+'cases: 1 if every cluster is a singleton. NULL if there are no rows. Source: Zhao and Karypis '
 '(2004), Empirical and theoretical comparisons of selected criterion functions for document '
 'clustering, doi:10.1023/B:MACH.0000027785.44527.d6. Leave noise out: CASE WHEN cluster <> -1 '
 'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.inverse_purity IS
 'Share of rows that are in the majority cluster of their label. Range (0, 1], best 1. Special '
-'cases: 1 for a single cluster. NULL if there are no rows. Source: Zhao and Karypis (2004), '
-'Empirical and theoretical comparisons of selected criterion functions for document clustering, '
-'doi:10.1023/B:MACH.0000027785.44527.d6. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
-'END.';
+'cases: 1 if there is only one cluster. NULL if there are no rows. Source: Zhao and Karypis '
+'(2004), Empirical and theoretical comparisons of selected criterion functions for document '
+'clustering, doi:10.1023/B:MACH.0000027785.44527.d6. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.class_f_measure IS
 'For each row, the best F1 score of its label with any cluster, averaged over all rows. The F1 '
@@ -286,7 +289,7 @@ COMMENT ON MACRO clustereval.class_f_measure IS
 'doi:10.1145/312129.312186. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.split_join_distance IS
-'Number of rows to move to turn each partition into the other, summed over both directions. The '
+'Number of rows moved to turn one partition into the other, summed over both directions. The '
 'distance is 2 n, minus the number of rows with the majority label of their cluster, minus the '
 'number of rows in the majority cluster of their label. The split-join distance is a metric on '
 'partitions. Range [0, 2 n), best 0. Special cases: 0 for equal partitions only. NULL if there '
@@ -295,16 +298,16 @@ COMMENT ON MACRO clustereval.split_join_distance IS
 
 COMMENT ON MACRO clustereval.bcubed_precision IS
 'For each row, the share of its cluster that has the same label, averaged over all rows. The row '
-'itself counts as part of its cluster. Range (0, 1], best 1. Special cases: 1 where every cluster '
-'is a singleton. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for '
-'scoring coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), '
-'doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'itself counts as part of its cluster. Range (0, 1], best 1. Special cases: 1 if every cluster is '
+'a singleton. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for scoring '
+'coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_recall IS
-'For each row, the share of its label''s rows in the same cluster, averaged over all rows. The '
-'row itself counts as one of the rows with its label. Range (0, 1], best 1. Special cases: 1 for '
-'a single cluster. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for '
-'scoring coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), '
+'For each row, the share of its label''s rows that are in its cluster, averaged over all rows. '
+'The row itself counts as one of the rows with its label. Range (0, 1], best 1. Special cases: 1 '
+'if there is only one cluster. NULL if there are no rows. Source: Bagga and Baldwin (1998), '
+'Algorithms for scoring coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), '
 'doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_f_score IS
@@ -316,7 +319,7 @@ COMMENT ON MACRO clustereval.bcubed_f_score IS
 'doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.element_centric_similarity IS
-'Overlap of each row''s label and cluster divided by the larger size, averaged over all rows. The '
+'Overlap of each row''s label and cluster relative to the larger one, averaged over all rows. The '
 'similarity is (1/n) times the sum of n_ij^2 / max(a_i, b_j) over the cells of the contingency '
 'table, where a cell has n_ij rows, its label has a_i rows, and its cluster has b_j rows. For '
 'partitions, this formula holds for every value of the parameter alpha of the element-centric '
@@ -339,9 +342,10 @@ COMMENT ON MACRO clustereval.exact_match_recall IS
 
 COMMENT ON MACRO clustereval.exact_match_f_score IS
 'Harmonic mean of exact_match_precision and exact_match_recall. Range [0, 1], best 1. Special '
-'cases: 0 if no cluster equals a label, and 1 only for equal partitions. NULL if there are no '
-'rows. Source: Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results, '
-'doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'cases: 0 if no cluster has the same rows as a label, and 1 only for equal partitions. NULL if '
+'there are no rows. Source: Menestrina, Whang and Garcia-Molina (2010), Evaluating entity '
+'resolution results, doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> -1 THEN '
+'cluster END.';
 
 COMMENT ON MACRO clustereval.k_measure IS
 'Geometric mean of B-cubed precision and recall. B-cubed precision is also called average cluster '
@@ -351,15 +355,15 @@ COMMENT ON MACRO clustereval.k_measure IS
 'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_precision IS
-'Best Jaccard index of each cluster with any label, averaged over the clusters. All clusters have '
-'the same weight, regardless of their size. Range (0, 1], best 1. Special cases: 1 for equal '
-'partitions only. NULL if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, '
-'Whang and Widom (2009), Swoosh: a generic approach to entity resolution, '
+'For each cluster, the highest Jaccard index with any label, averaged over all clusters. All '
+'clusters have the same weight, regardless of their size. Range (0, 1], best 1. Special cases: 1 '
+'for equal partitions only. NULL if there are no rows. Source: Benjelloun, Garcia-Molina, '
+'Menestrina, Su, Whang and Widom (2009), Swoosh: a generic approach to entity resolution, '
 'doi:10.1007/s00778-008-0098-x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_recall IS
-'Best Jaccard index of each label with any cluster, averaged over the labels. All labels have the '
-'same weight, regardless of their size. Range (0, 1], best 1. Special cases: 1 for equal '
+'For each label, the highest Jaccard index with any cluster, averaged over all labels. All labels '
+'have the same weight, regardless of their size. Range (0, 1], best 1. Special cases: 1 for equal '
 'partitions only. NULL if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, '
 'Whang and Widom (2009), Swoosh: a generic approach to entity resolution, '
 'doi:10.1007/s00778-008-0098-x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
@@ -381,50 +385,50 @@ COMMENT ON MACRO clustereval.talburt_wang_index IS
 'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.basic_merge_distance IS
-'Number of splits and merges that turn the clusters into the labels. The distance is 2 cells - '
-'labels - clusters, where cells is the number of contingency cells. All splits come first, so '
-'rows with different labels are never merged. Range [0, 2 n), best 0. Special cases: 0 for equal '
-'partitions only. NULL if there are no rows. Source: Menestrina, Whang and Garcia-Molina (2010), '
-'Evaluating entity resolution results, doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'Number of splits and merges needed to turn the clusters into the labels. The distance is 2 cells '
+'- labels - clusters, where these are the numbers of contingency cells, labels and clusters. All '
+'splits are made before any merge, so rows with different labels are never merged. Range [0, 2 '
+'n), best 0. Special cases: 0 for equal partitions only. NULL if there are no rows. Source: '
+'Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results, '
+'doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.generalized_merge_distance IS
-'Cost of the splits and merges that turn the clusters into the labels. Splitting a cluster into x '
-'and y rows, or merging clusters of x and y rows, costs 1 (''unit''), x · y (''product'') or (x + '
-'y) ln(x + y) - x ln x - y ln y (''entropy''). All splits come first, so rows with different '
-'labels are never merged. Neither the order of the splits nor the order of the merges matters. If '
-'both costs are ''unit'', the distance is basic_merge_distance. If both costs are ''product'', '
-'the distance is fp + fn, which is half of mirkin_metric. If both costs are ''entropy'', the '
-'distance is n times variation_of_information. Range [0, ∞), best 0. Special cases: 0 for equal '
-'partitions only. NULL if there are no rows. Source: Menestrina, Whang and Garcia-Molina (2010), '
-'Evaluating entity resolution results, doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'Total cost of the splits and merges needed to turn the clusters into the labels. The cost of '
+'splitting a cluster into parts of x and y rows, or of merging two clusters of x and y rows, is 1 '
+'(''unit''), x · y (''product'') or (x + y) ln(x + y) - x ln x - y ln y (''entropy''). All splits '
+'are made before any merge, so rows with different labels are never merged. Neither the order of '
+'the splits nor the order of the merges matters. If both costs are ''unit'', the distance is '
+'basic_merge_distance. If both costs are ''product'', the distance is fp + fn, which is half of '
+'mirkin_metric. If both costs are ''entropy'', the distance is n times variation_of_information. '
+'Range [0, ∞), best 0. Special cases: 0 for equal partitions only. NULL if there are no rows. '
+'Source: Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results, '
+'doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.muc_precision IS
 'MUC precision: the share of links within clusters that are correct. The precision is (n - cells) '
-'/ (n - clusters), where n is the number of rows and cells is the number of contingency cells. A '
-'cluster of size b is connected by b - 1 links. For each label in the cluster beyond the first, '
-'one of these links is wrong. Range [0, 1], best 1. Special cases: NULL if all clusters are '
-'singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman '
-'(1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise '
-'out: CASE WHEN cluster <> -1 THEN cluster END.';
+'/ (n - clusters), where n, cells and clusters are the numbers of rows, contingency cells and '
+'clusters. A cluster of size b is connected by b - 1 links, one of which is wrong for each label '
+'beyond the first. Range [0, 1], best 1. Special cases: NULL if all clusters are singletons or if '
+'there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A '
+'model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.muc_recall IS
-'MUC recall: the share of links within labels that the clusters contain. The recall is (n - '
-'cells) / (n - labels), where n is the number of rows and cells is the number of contingency '
-'cells. A label of size a is connected by a - 1 links. For each cluster of the label beyond the '
-'first, one of these links is missing. Range [0, 1], best 1. Special cases: NULL if all labels '
-'are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and '
-'Hirschman (1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'MUC recall: the share of links within labels that are also within clusters. The recall is (n - '
+'cells) / (n - labels), where n, cells and labels are the numbers of rows, contingency cells and '
+'labels. A label of size a is connected by a - 1 links, one of which is missing for each cluster '
+'beyond the first. Range [0, 1], best 1. Special cases: NULL if all labels are singletons or if '
+'there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A '
+'model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.muc_f_score IS
 'Weighted harmonic mean of MUC precision and recall. The score is (1 + beta^2) P R / (beta^2 P + '
 'R), where P is the precision and R is the recall. If beta > 1, recall has more weight than '
-'precision. Range [0, 1], best 1. Special cases: NULL if all rows are singletons on both sides. '
-'NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A '
-'model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'precision. Range [0, 1], best 1. Special cases: NULL if all labels and all clusters are '
+'singletons, if beta is 0 and all clusters are singletons, or if there are no rows. Source: '
+'Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference scoring '
+'scheme, doi:10.3115/1072399.1072405. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.lea_precision IS
 'LEA precision: the mean share of correct links in a cluster, weighted by cluster size. A link '
@@ -449,22 +453,22 @@ COMMENT ON MACRO clustereval.lea_recall IS
 COMMENT ON MACRO clustereval.lea_f_score IS
 'Weighted harmonic mean of LEA precision and recall. The score is (1 + beta^2) P R / (beta^2 P + '
 'R), where P is the precision and R is the recall. If beta > 1, recall has more weight than '
-'precision. Range [0, 1], best 1. Special cases: 0 if both are 0. NULL if there are no rows. '
-'Source: Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal '
-'for a link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'precision. Range [0, 1], best 1. Special cases: 0 if lea_precision and lea_recall are both 0. '
+'NULL if there are no rows. Source: Moosavi and Strube (2016), Which coreference evaluation '
+'metric do you trust? A proposal for a link-based entity aware metric, doi:10.18653/v1/P16-1060. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.blanc_precision IS
 'BLANC precision: the mean precision for pairs that are together and pairs that are apart. The '
 'precision is (tp / (tp + fp) + tn / (tn + fn)) / 2. Range [0, 1], best 1. Special cases: 1 for '
-'equal partitions only. If there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are '
-'no rows. Source: Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system '
+'equal partitions only. In all other cases, a fraction that is 0 / 0 counts as 0. NULL if there '
+'are no rows. Source: Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system '
 'mentions, doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.blanc_recall IS
 'BLANC recall: the mean recall for pairs that are together and pairs that are apart. The recall '
 'is (tp / (tp + fn) + tn / (tn + fp)) / 2. Range [0, 1], best 1. Special cases: 1 for equal '
-'partitions only. If there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no '
+'partitions only. In all other cases, a fraction that is 0 / 0 counts as 0. NULL if there are no '
 'rows. Source: Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions, '
 'doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
@@ -472,8 +476,8 @@ COMMENT ON MACRO clustereval.blanc_f_score IS
 'BLANC F score: the mean F score for pairs that are together and pairs that are apart. The F '
 'score for pairs that are together combines tp / (tp + fp) with tp / (tp + fn), and the F score '
 'for pairs that are apart combines tn / (tn + fn) with tn / (tn + fp). If beta > 1, recall has '
-'more weight than precision. Range [0, 1], best 1. Special cases: 1 for equal partitions only. If '
-'there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: Luo, '
+'more weight than precision. Range [0, 1], best 1. Special cases: 1 for equal partitions only. In '
+'all other cases, an F score that is 0 / 0 counts as 0. NULL if there are no rows. Source: Luo, '
 'Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions, '
 'doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
@@ -481,26 +485,26 @@ COMMENT ON MACRO clustereval.reduced_mutual_info_score IS
 'Mutual information minus the information in the contingency table itself, in nats per row. The '
 'score is (1/n) ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where n_ij are the '
 'cells of the contingency table, and tables is the number of contingency tables with the same '
-'label sizes a_i and cluster sizes b_j. The number of tables is estimated as in Jerdee, Kirkley '
-'and Newman, where the side with more groups forms the rows of the table. The score is negative '
-'if the clusters provide less information about the labels than is needed to describe the table. '
-'Range unbounded. Special cases: 0 for a single label or cluster, and if one side has only '
-'singletons, because the number of tables is then known. NULL if there are no rows. Source: '
-'Newman, Cantwell and Young (2020), Improved mutual information measure for clustering, '
-'classification, and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley and '
-'Newman (2024), Improved estimates for the number of non-negative integer matrices with given row '
-'and column sums, doi:10.1098/rspa.2023.0470. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'label sizes a_i and cluster sizes b_j. The number of tables is estimated by the method of '
+'Jerdee, Kirkley and Newman. The side (labels or clusters) with more groups forms the rows of the '
+'table. The score is negative if the clusters provide less information about the labels than is '
+'needed to describe the table. Range unbounded. Special cases: 0 if there is only one label or '
+'only one cluster, or if all labels or all clusters are singletons, because the number of tables '
+'is known exactly in these cases. NULL if there are no rows. Source: Newman, Cantwell and Young '
+'(2020), Improved mutual information measure for clustering, classification, and community '
+'detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley and Newman (2024), Improved '
+'estimates for the number of non-negative integer matrices with given row and column sums, '
+'doi:10.1098/rspa.2023.0470. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
 'Reduced mutual information as a share of the information in the labels. The score is '
 'reduced_mutual_info_score divided by its value for the labels compared with themselves. A '
-'clustering with high entropy therefore has no advantage. Range up to 1, best 1. Special cases: 1 '
-'for equal partitions. NULL if there is a single label or if all labels are singletons, because '
-'the table then tells everything, and if the divisor is not positive. NULL if there are no rows. '
-'Source: Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure for '
-'classification and community detection, https://arxiv.org/abs/2307.01282. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'clustering with high entropy therefore has no advantage. Range up to 1, best 1. Special cases: '
+'NULL if there is only one label or if all labels are singletons, because the divisor is 0 in '
+'these cases. Otherwise, 1 for equal partitions, and NULL if the divisor is not positive. NULL if '
+'there are no rows. Source: Jerdee, Kirkley and Newman (2023), Normalized mutual information is a '
+'biased measure for classification and community detection, https://arxiv.org/abs/2307.01282. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 ---------------------------------------------------------------------------------------------------
 -- Lists

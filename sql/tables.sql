@@ -1287,14 +1287,14 @@ COMMENT ON MACRO TABLE clustereval.run_drift IS
 'groupable type. Both frames must have these columns, with the same types. Rows with a NULL '
 'cluster are ignored. threshold: Two clusters are linked if their common ids make up at least '
 'this share of one of the two clusters. Only ids that are in both runs are counted. The threshold '
-'must be above 0 and at most 1. min_share: A link counts for a cluster if the common ids make up '
-'at least this share of the cluster. With 0.1, a split cluster''s parts and a merged cluster''s '
-'sources are ignored if they contain less than a tenth of the cluster''s ids. The share must be '
-'between 0 and the threshold. partition_by: Columns in both tables that define groups to be '
-'evaluated separately. NULL is also a group. noise: The cluster value that marks noise in both '
-'runs. noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): How noise is treated: '
-'as an ordinary cluster, as absent from the run, or as one cluster per row. With ''singletons'', '
-'the clusters of noise rows are not listed in the result. Source: Yurdakul and Naranjo (2020), '
+'must be above 0 and at most 1. min_share: A link counts for a cluster if the common ids are at '
+'least this share of its ids. With 0.1, a split cluster''s parts and a merged cluster''s sources '
+'are ignored if they contain less than a tenth of the cluster''s ids. The share must be between 0 '
+'and the threshold. partition_by: Columns in both tables that define groups to be evaluated '
+'separately. NULL is also a group. noise: The cluster value that marks noise in both runs. '
+'noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): How noise is treated: as an '
+'ordinary cluster, as absent from the run, or as one cluster per row. With ''singletons'', the '
+'clusters of noise rows are not listed in the result. Source: Yurdakul and Naranjo (2020), '
 'Statistical properties of the population stability index, doi:10.21314/JRMV.2020.227.';
 
 COMMENT ON MACRO TABLE clustereval.run_transitions IS
@@ -1324,16 +1324,15 @@ COMMENT ON MACRO TABLE clustereval.run_transitions IS
 'type. Both frames must have these columns, with the same types. Rows with a NULL cluster are '
 'ignored. threshold: Two clusters are linked if their common ids make up at least this share of '
 'one of the two clusters. Only ids that are in both runs are counted. The threshold must be above '
-'0 and at most 1. min_share: A link counts for a cluster if the common ids make up at least this '
-'share of the cluster. With 0.1, a split cluster''s parts and a merged cluster''s sources are '
-'ignored if they contain less than a tenth of the cluster''s ids. The share must be between 0 and '
-'the threshold. partition_by: Columns in both tables that define groups to be evaluated '
-'separately. NULL is also a group. noise: The cluster value that marks noise in both runs. '
-'noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): How noise is treated: as an '
-'ordinary cluster, as absent from the run, or as one cluster per row. With ''singletons'', the '
-'clusters of noise rows are not listed in the result. Source: Spiliopoulou, Ntoutsi, Theodoridis '
-'and Schult (2006), MONIC: modeling and monitoring cluster transitions, '
-'doi:10.1145/1150402.1150491.';
+'0 and at most 1. min_share: A link counts for a cluster if the common ids are at least this '
+'share of its ids. With 0.1, a split cluster''s parts and a merged cluster''s sources are ignored '
+'if they contain less than a tenth of the cluster''s ids. The share must be between 0 and the '
+'threshold. partition_by: Columns in both tables that define groups to be evaluated separately. '
+'NULL is also a group. noise: The cluster value that marks noise in both runs. noise_as '
+'(''cluster'', ''drop'', ''singletons'', needed with noise): How noise is treated: as an ordinary '
+'cluster, as absent from the run, or as one cluster per row. With ''singletons'', the clusters of '
+'noise rows are not listed in the result. Source: Spiliopoulou, Ntoutsi, Theodoridis and Schult '
+'(2006), MONIC: modeling and monitoring cluster transitions, doi:10.1145/1150402.1150491.';
 
 COMMENT ON MACRO TABLE clustereval.silhouette_clusters IS
 'Mean silhouette of each cluster. Range [-1, 1], best 1. If the mean is below 0, the points are '

@@ -315,7 +315,8 @@ def test_describe_says_all(name: str) -> None:
     text = ce.describe(name)
     assert text.startswith(f"{entry.title}\n\n")
     flat = " ".join(text.split())
-    best = {"": "neither high nor low is better"}.get(entry.best, f"best {entry.best}")
+    words = {"high": "higher is better", "low": "lower is better"}
+    best = {**words, "": "neither high nor low is better"}.get(entry.best, f"best {entry.best}")
     for part in (
         *(entry.definition, f"Range {entry.range}, {best}", f"Source {entry.source}"),
         *re.split(r"; |\. ", entry.special_cases),

@@ -115,7 +115,7 @@ def test_notebooks_show_a_score_as_a_table() -> None:
     head, line, *rows = table.splitlines()
     assert (head, line) == ("| | |", "|---|---|")
     facts = dict(row.strip("| ").split(" | ", 1) for row in rows)
-    assert facts["Range"] == r"\[0, ∞), best high"
+    assert facts["Range"] == r"\[0, ∞), higher is better"
     assert facts["SQL"].startswith("`SELECT gdi_53 FROM clustereval.dunn_index(")
     known = ["Family", "Notation", "Range", "Cases", "Source", "Cost", "Differs", "SQL", "Polars"]
     assert list(facts) == known

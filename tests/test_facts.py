@@ -149,6 +149,13 @@ def test_a_page_without_the_end_of_a_block_is_refused() -> None:
 # One fact in every place -------------------------------------------------------------------------
 
 
+BEST_IN_WORDS = {
+    "high": "higher is better",
+    "low": "lower is better",
+    "": "neither high nor low is better",
+}
+
+
 def places(facts: MetricFacts) -> dict[str, str]:
     """Every text that states range, best value, meaning or source of a metric, by its place."""
     name = facts.name
@@ -172,7 +179,7 @@ def test_every_place_states_the_same(name: str) -> None:
     facts = METRICS[name]
     texts = {place: " ".join(text.split()) for place, text in places(facts).items()}
     texts["page"] = re.sub(r"\*\*(.*?)\*\*", r"\1", texts["page"], count=1)  # the definition
-    in_words = f"best {facts.best}" if facts.best else "neither high nor low is better"
+    in_words = BEST_IN_WORDS.get(facts.best, f"best {facts.best}")
     with_best = f", best {facts.best}" if facts.best else ""
     assert f"Range : {facts.range} Best value : {facts.best or 'none'} " in texts["docstring"]
     assert f"Meaning : {facts.meaning} " in texts["docstring"]

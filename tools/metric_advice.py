@@ -32,43 +32,44 @@ FAMILIES = {
         "You want to know how often the clusters and the labels agree on whether two rows belong "
         "together. Start with `adjusted_rand_score`.",
         "A cluster of n rows has n (n − 1) / 2 pairs, so large clusters dominate every one of "
-        "these scores. Without adjustment, clusters drawn at random score well above 0.",
+        "these scores. Without adjustment for chance, random clusters score well above 0.",
     ),
     "information": Advice(
-        "You want to know how much the clusters tell you about the labels, in a way that suits "
-        "clusters of very different sizes. Start with `adjusted_mutual_info_score`, and read "
+        "You want to know how much the clusters tell you about the labels, and the clusters have "
+        "very different sizes. Start with `adjusted_mutual_info_score`, and read "
         "`homogeneity_score` and `completeness_score` together.",
-        "Scores that are not adjusted rise with the number of clusters, even if the clusters are "
-        "drawn at random. Entropies are in nats.",
+        "Scores that are not adjusted for chance rise with the number of clusters, even if the "
+        "clusters are random. Entropies are in nats.",
     ),
     "set matching": Advice(
-        "You want a number for each row or each cluster that you can explain to anybody, such as "
+        "You want a number for each row or each cluster that you can explain to anyone, such as "
         "the share of rows that have the majority label of their cluster.",
-        "A score that looks at one side only can mislead: many small clusters have a high purity "
-        "and a low inverse purity. Report both, or their mean.",
+        "A score that considers only one side can be misleading: many small clusters give a high "
+        "purity but a low inverse purity. Report both scores or their mean.",
     ),
     "entity resolution": Advice(
         "Your clusters are entities, such as persons or products, with a few records each, and you "
         "want to know what it would cost to repair them.",
-        "An entity with a single record counts as much as one with a hundred. Distances grow with "
-        "the number of records, so compare them only for the same data.",
+        "An entity with a single record counts as much as one with a hundred records. Distances "
+        "grow with the number of records, so compare distances only for the same data.",
     ),
     "coreference": Advice(
-        "You compare with published results on coreference or entity linking, which are stated in "
-        "these scores.",
-        "MUC ignores clusters of one row and hardly punishes joining everything. State which of "
-        "the scores you report, since they can rank the same systems differently.",
+        "You want to compare your results with published results on coreference or entity linking, "
+        "which use these scores.",
+        "MUC ignores clusters of one row and hardly penalizes merging all rows into one cluster. "
+        "State which of these scores you report, because they can rank the same systems "
+        "differently.",
     ),
     "reduced information": Advice(
-        "The numbers of labels and clusters differ a lot, and you need a mutual information that "
-        "does not reward many clusters.",
+        "The number of labels and the number of clusters differ greatly, and you need a variant of "
+        "mutual information that does not reward having many clusters.",
         "The values depend on how the contingency table is encoded, so they are comparable only "
         "with values from the same formula.",
     ),
     "one-to-one matching": Advice(
-        "Each cluster should stand for one label, and you want the score of the best assignment of "
-        "clusters to labels.",
-        "A cluster can be matched with one label only. If a label is split into two good clusters, "
+        "Each cluster should correspond to one label, and you want the score of the best "
+        "assignment of clusters to labels.",
+        "A cluster can be matched with only one label. If a label is split into two good clusters, "
         "the rows of the smaller one count as wrong.",
     ),
     "overlapping clusters": Advice(
@@ -78,52 +79,52 @@ FAMILIES = {
         "item has only one label and one cluster, use the scores for partitions instead.",
     ),
     "clusters of a graph": Advice(
-        "Your clusters are communities of a network, or groups of linked records, and you have "
+        "Your clusters are communities in a network or groups of linked records, and you have "
         "edges rather than labels.",
         "Modularity cannot detect communities that are small compared with the whole graph, and "
         "random graphs have a modularity well above 0.",
     ),
     "drift between runs": Advice(
-        "The same ids are clustered again, for example every night, and you want to be told if "
-        "more of them move than usual.",
+        "The same ids are clustered again, for example every night, and you want to be alerted if "
+        "more ids than usual change clusters.",
         "Ids that were added or removed between the runs say nothing about the clustering. Look at "
         "`left_rate` and `joined_rate` before you blame the algorithm.",
     ),
     "sums of squares": Advice(
-        "You want the sums that other indices are made of, or an elbow curve.",
-        "Sums of squares improve with every further cluster, so they cannot choose the number of "
-        "clusters. A column with a large scale dominates them.",
+        "You want the sums from which other indices are computed, or the values of an elbow curve.",
+        "Sums of squares improve with every additional cluster, so they alone cannot tell you the "
+        "right number of clusters. A column with a large scale dominates the sums.",
     ),
     "centers": Advice(
-        "You have no labels and your clusters are roughly round, as those of K-means are. Use "
-        "these indices to compare clusterings of the same points.",
+        "You have no labels and your clusters are roughly round, like those of K-means. Use these "
+        "indices to compare clusterings of the same points.",
         "These indices favor round clusters of similar size, whatever the data look like. Values "
-        "from different data sets, scales or distances cannot be compared.",
+        "for different data sets, scales or distances are not comparable.",
     ),
     "scatter matrices": Advice(
-        "Your clusters are elongated in the same directions, so the coordinates must be judged "
-        "together and not one by one.",
+        "Your clusters are all elongated in the same directions, so the coordinates must be "
+        "considered together and not one by one.",
         "Determinants are NULL or unstable if coordinates are nearly collinear, or if there are "
-        "hardly more points than coordinates.",
+        "only slightly more points than coordinates.",
     ),
     "silhouettes": Advice(
-        "You have no labels and want to know whether points are nearer to their own cluster than "
-        "to the next one, on a scale that people know: −1 to 1.",
+        "You have no labels and want to know whether points are closer to their own cluster than "
+        "to the next one, on a familiar scale from −1 to 1.",
         "Silhouettes favor convex clusters, and squared distances give larger values than plain "
-        "ones. Large clusters dominate the mean over all points.",
+        "distances. Large clusters dominate the mean over all points.",
     ),
     "Dunn": Advice(
         "You want clusters that are compact and far apart even in the worst case, not only on "
         "average.",
-        "The classical index depends on very few points, so one outlier changes it; the "
-        "generalized indices with means are steadier. The time of all these indices grows with the "
-        "square of the number of points.",
+        "The classical index depends on very few points, so a single outlier can change it; the "
+        "generalized indices that use means are more stable. The running time of all these indices "
+        "grows with the square of the number of points.",
     ),
     "pairs of points": Advice(
         "You want to know whether distances within clusters are smaller than distances between "
-        "them, without an assumption about their shape.",
-        "These indices need the distances of all pairs of points. Values for different numbers of "
-        "clusters are hard to compare.",
+        "them, without any assumption about the shape of the clusters.",
+        "These indices need the distances between all pairs of points. Values for different "
+        "numbers of clusters are hard to compare.",
     ),
 }
 

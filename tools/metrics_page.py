@@ -42,7 +42,7 @@ import polars_clustereval as ce
 print(ce.describe("davies_bouldin_score"))
 ```
 
-In SQL, the comment of each macro says what the macro computes. Indices of points are described in
+In SQL, the comment on each macro says what it computes. Indices of points are described in
 the comment of the table that contains them:
 
 ```sql

@@ -38,46 +38,54 @@ _LIST_WIDTH = 100
 
 #: The meanings of the letters in the definitions of a family.
 NOTATION = {
-    "pair counting": "Pairs of rows: tp have the same label and the same cluster, fp only the same "
-    "cluster, fn only the same label, tn neither. P and R are pair_precision and pair_recall.",
+    "pair counting": "Pairs of rows are counted: tp pairs have the same label and the same "
+    "cluster, fp pairs have only the same cluster, fn pairs have only the same label, and tn pairs "
+    "have neither. P and R are pair_precision and pair_recall.",
     "information": "There are n rows. Entropies are in nats. h and c are homogeneity and "
     "completeness.",
     "set matching": "There are n rows. P and R are bcubed_precision and bcubed_recall.",
-    "one-to-one matching": "Of n rows, n_ij have label i and cluster j, a_i have label i, and b_j "
-    "are in cluster j. A matching pairs each label with at most one cluster, and each cluster "
-    "with at most one label.",
-    "overlapping clusters": "Two ids have c common clusters and l common labels. H(X) is the "
-    "entropy of whether an id is in a set.",
+    "one-to-one matching": "Of the n rows, n_ij have label i and are in cluster j, a_i have label "
+    "i, and b_j are in cluster j. A matching pairs each label with at most one cluster, and each "
+    "cluster with at most one label.",
+    "overlapping clusters": "Two ids have c clusters and l labels in common. For a label or "
+    "cluster X, H(X) is the entropy of the variable that says whether an id is in X.",
     "clusters of a graph": "W is the total weight of all edges, W_c is the total weight of the "
     "edges within cluster c, and C_c is the total weight of the edges from c to other clusters. "
     "V_c = 2 W_c + C_c is the volume of c.",
-    "drift between runs": "Two clusters are linked if at least half of the ids of one of them are "
-    "in the other. Only ids in both runs count. The parameter threshold changes this share.",
-    "entity resolution": "There are n rows. A cell is a pair of a label and a cluster that share "
-    "rows. P and R are closest_cluster_precision and closest_cluster_recall.",
-    "coreference": "There are n rows. A cell is a pair of a label and a cluster that share rows. "
-    "P and R are the precision and recall of the same measure. tp, fp, fn and tn count pairs of "
-    "rows.",
-    "reduced information": "Of n rows, n_ij have label i and cluster j, a_i have label i, and b_j "
-    "are in cluster j. Information is in nats.",
+    "drift between runs": "Two clusters are linked if at least half of the ids of one cluster are "
+    "also in the other. Only ids that are in both runs count. The parameter threshold changes the "
+    "required share, which is one half by default.",
+    "entity resolution": "There are n rows. A cell is a pair of a label and a cluster that have "
+    "rows in common. P and R are closest_cluster_precision and closest_cluster_recall.",
+    "coreference": "There are n rows. A cell is a pair of a label and a cluster that have rows in "
+    "common. P and R are the precision and recall of the same measure. tp, fp, fn and tn count "
+    "pairs of rows.",
+    "reduced information": "Of the n rows, n_ij have label i and are in cluster j, a_i have label "
+    "i, and b_j are in cluster j. Information is in nats.",
     "sums of squares": "Cluster C has n_C points x and the center μ_C. μ is the center of all "
     "points, and d is the distance.",
     "centers": "There are n points x in k clusters. Cluster C has n_C points, the center μ_C and "
     "the variances Var_C of its coordinates. μ and Var are the center and the variances of all "
-    "points. d is the distance, r_C is the mean of d(x, μ_C) in C, and Δ_CD = d(μ_C, μ_D).",
+    "points. d is the distance, r_C is the mean of d(x, μ_C) over the points of C, and Δ_CD = "
+    "d(μ_C, μ_D).",
     "scatter matrices": "There are n points in k clusters. T is the scatter matrix of all points, "
     "W_C is the scatter matrix of cluster C with n_C points, W is the sum of all W_C, and B = T − "
     "W.",
     "silhouettes": "There are n points in k clusters.",
     "Dunn": "There are n points in k clusters. d is the distance, and μ_C is the center of cluster "
-    "C with n_C points. δ is a separation between two clusters, and Δ is a diameter of a cluster.",
+    "C with n_C points. δ measures how far apart two clusters are, and Δ measures the diameter of "
+    "a cluster.",
     "pairs of points": "There are n points in k clusters. S and N are the sum and the number of "
-    "distances within clusters (W), between clusters (B) and in total (T). When each distance "
-    "within clusters is compared with each distance between clusters, the distance within is "
-    "smaller in s⁺ comparisons and larger in s⁻.",
+    "the distances within clusters (subscript W), between clusters (B) and in total (T). If each "
+    "distance within clusters is compared with each distance between clusters, the distance within "
+    "clusters is smaller in s⁺ comparisons and larger in s⁻ comparisons.",
 }
 
-_BEST = {"high": "best high", "low": "best low", "": "neither high nor low is better"}
+_BEST = {
+    "high": "higher is better",
+    "low": "lower is better",
+    "": "neither high nor low is better",
+}
 
 
 @cache
@@ -152,15 +160,15 @@ def describe(name: str | None = None) -> str:
     >>> ce.describe("pair_precision")
     Pair precision
     <BLANKLINE>
-    Share of the pairs in the same cluster that have the same label. It is tp / (tp
-    + fp), and is also known as Wallace's index of the clusters.
+    Share of the pairs in the same cluster that have the same label. The precision
+    is tp / (tp + fp). It is also known as Wallace's index of the clusters.
     <BLANKLINE>
     Family     pair counting (external)
     Notation   Pairs of rows: tp have the same label and the same cluster, fp only
                the same cluster, fn only the same label, tn neither. P and R are
                pair_precision and pair_recall.
     Range      [0, 1], best 1
-    Cases      NULL if every cluster has only one row. NULL if there are no rows.
+    Cases      NULL if every cluster has only one row or if there are no rows.
     Source     Wallace (1983), comment on A method for comparing two hierarchical
                clusterings, doi:10.1080/01621459.1983.10478009.
     Cost       One pass over the rows counts them by label and cluster, and a second

@@ -121,7 +121,7 @@ class Lists:
                 return exp.Max(this=exp.Case().when(is_place, self.scalar(value)))
             case exp.Case() | exp.Coalesce() | exp.Max():
                 return self._distributed(node, place)
-        raise ClusterEvalError(f"{node.sql('duckdb')}: not known as a list of coordinates")
+        raise ClusterEvalError(f"{node.sql('duckdb')}: not recognized as a list of coordinates")
 
     def _column_element(self, column: exp.Column, place: int) -> exp.Expr:
         """Return one coordinate of a list column or list-valued lambda parameter."""
@@ -253,7 +253,7 @@ class Lists:
         """Return all elements of a list."""
         length = self.length(node)
         if length is None:
-            raise ClusterEvalError(f"{node.sql('duckdb')}: not known as a list of coordinates")
+            raise ClusterEvalError(f"{node.sql('duckdb')}: not recognized as a list of coordinates")
         return [self.element(node.copy(), i + 1) for i in range(length)]
 
 

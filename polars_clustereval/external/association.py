@@ -164,10 +164,11 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     Meaning : share of pairs that agree minus share that do not
     Range : [-1, 1]
     Best value : 1
-    Special cases : NULL for a single row. NULL if there are no rows.
+    Special cases : NULL if there are fewer than two rows.
     Source : Hubert (1977), Nominal scale response agreement as a generalized correlation,
         doi:10.1111/j.2044-8317.1977.tb00728.x.
-    Differs : Hubert in clusterCrit is phi_index here, Hubert's normalized gamma.
+    Differs : The index named Hubert in clusterCrit is phi_index in this package (Hubert's
+        normalized gamma).
     SQL : clustereval.hubert_index(label, cluster)
 
     Examples
@@ -192,7 +193,7 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     Meaning : mean of pair precision and pair recall
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if pair_precision or pair_recall is NULL, and if there are no rows.
+    Special cases : NULL if pair_precision or pair_recall is NULL, or if there are no rows.
     Source : Kulczynski (1927), Die Pflanzenassoziationen der Pieninen.
     Names elsewhere : clusterCrit: Kulczynski
     SQL : clustereval.kulczynski_index(label, cluster)
@@ -209,7 +210,7 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
-    """Signed root of McNemar's statistic: positive if more pairs are split than joined.
+    """Signed square root of McNemar's statistic, positive if more pairs are split than joined.
 
     The index is (fn - fp) / sqrt(fn + fp), which is 0 if fn equals fp. Here, fn counts the split
     pairs, which have the same label but different clusters, and fp counts the joined pairs, which
@@ -222,12 +223,12 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     Meaning : split pairs minus joined pairs, scaled
     Range : unbounded
     Best value : none
-    Special cases : NULL for equal partitions. NULL if there are no rows.
+    Special cases : NULL if the partitions are equal or if there are no rows.
     Source : McNemar (1947), Note on the sampling error of the difference between correlated
         proportions or percentages, doi:10.1007/BF02295996.
     Sides swapped : the negative
     Names elsewhere : clusterCrit: McNemar
-    Differs : clusterCrit before 1.2.8, and permetrics, compute (tn − fp) / √(tn + fp).
+    Differs : permetrics and clusterCrit before 1.2.8 compute (tn − fp) / √(tn + fp).
     SQL : clustereval.mcnemar_index(label, cluster)
 
     Examples
@@ -242,9 +243,9 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def phi_index(label: Column, cluster: Column) -> pl.Expr:
-    """Correlation of "same label" and "same cluster" over all pairs of rows.
+    """Correlation between "same label" and "same cluster" over all pairs of rows.
 
-    The coefficient is (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), and is also
+    The coefficient is (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)). It is also
     known as Hubert's normalized gamma.
 
     Facts
@@ -253,12 +254,12 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
     Meaning : correlation of same label and same cluster
     Range : [-1, 1]
     Best value : 1
-    Special cases : NULL if either partition is trivial: all rows together, or all apart. NULL if
+    Special cases : NULL if either partition is trivial (a single group, or only singletons) or if
         there are no rows.
     Source : Yule (1912), On the methods of measuring association between two attributes,
         doi:10.2307/2340126.
     Names elsewhere : clusterCrit: Hubert
-    Differs : Phi in clusterCrit and CluSim lacks the square root in the denominator.
+    Differs : In clusterCrit and CluSim, phi lacks the square root in the denominator.
     SQL : clustereval.phi_index(label, cluster)
 
     Examples
@@ -279,7 +280,7 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
-    """Angle between the two partitions, arccos(phi_index) / pi.
+    """Angle between the two partitions as a fraction of pi: arccos(phi_index) / pi.
 
     The correlation distance is a metric on partitions. For random labelings, the expected distance
     is close to 1/2.
@@ -290,8 +291,8 @@ def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
     Meaning : angle between the partitions; 1 is 180 degrees
     Range : [0, 1]
     Best value : 0
-    Special cases : 0 for equal partitions, even trivial ones. Otherwise NULL if one partition is
-        trivial: a single group, or singletons only. NULL if there are no rows.
+    Special cases : 0 for equal partitions, even trivial ones. In all other cases, NULL if either
+        partition is trivial (a single group, or only singletons). NULL if there are no rows.
     Source : Gösgens, Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster similarity
         indices: how to validate validation measures,
         https://proceedings.mlr.press/v139/gosgens21a.html.
@@ -319,7 +320,7 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     Meaning : agreement on pairs; disagreements count twice
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL for a single row. NULL if there are no rows.
+    Special cases : NULL if there are fewer than two rows.
     Source : Rogers and Tanimoto (1960), A computer program for classifying plants,
         doi:10.1126/science.132.3434.1115.
     Names elsewhere : clusterCrit: Rogers_Tanimoto
@@ -347,7 +348,7 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     Meaning : share of pairs that are together in both
     Range : [0, 1]
     Best value : none
-    Special cases : NULL for a single row. NULL if there are no rows.
+    Special cases : NULL if there are fewer than two rows.
     Source : Russell and Rao (1940), On habitat and association of species of anopheline larvae in
         south-eastern Madras.
     Names elsewhere : clusterCrit: Russel_Rao
@@ -376,7 +377,7 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
     Meaning : Jaccard index; disagreements count twice
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if no pair is together by label or by cluster. NULL if there are no rows.
+    Special cases : NULL if no pair has the same label or the same cluster, or if there are no rows.
     Source : Sokal and Sneath (1963), Principles of numerical taxonomy.
     Names elsewhere : clusterCrit: Sokal_Sneath1
     SQL : clustereval.sokal_sneath_1_index(label, cluster)
@@ -403,7 +404,7 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     Meaning : agreement on pairs; disagreements count half
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL for a single row. NULL if there are no rows.
+    Special cases : NULL if there are fewer than two rows.
     Source : Sokal and Sneath (1963), Principles of numerical taxonomy.
     Names elsewhere : clusterCrit: Sokal_Sneath2
     SQL : clustereval.sokal_sneath_2_index(label, cluster)
@@ -420,7 +421,7 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def southwood_index(label: Column, cluster: Column) -> pl.Expr:
-    """Number of pairs that share both label and cluster, divided by the number that share only one.
+    """Ratio of pairs that share both label and cluster to pairs that share only one of them.
 
     The index is tp / (fp + fn). It equals J / (1 - J), where J is jaccard_index.
 
@@ -430,7 +431,7 @@ def southwood_index(label: Column, cluster: Column) -> pl.Expr:
     Meaning : pairs together in both, per pair in only one
     Range : [0, ∞)
     Best value : high
-    Special cases : NULL for equal partitions. NULL if there are no rows.
+    Special cases : NULL if the partitions are equal or if there are no rows.
     Source : Southwood (1978), Ecological methods, with particular reference to the study of insect
         populations, second edition, Chapman and Hall.
     SQL : clustereval.southwood_index(label, cluster)

@@ -157,9 +157,9 @@ def _coreference_expression(
 def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     """MUC precision: the share of links within clusters that are correct.
 
-    The precision is (n - cells) / (n - clusters), where n is the number of rows and cells is the
-    number of contingency cells. A cluster of size b is connected by b - 1 links. For each label in
-    the cluster beyond the first, one of these links is wrong.
+    The precision is (n - cells) / (n - clusters), where n, cells and clusters are the numbers of
+    rows, contingency cells and clusters. A cluster of size b is connected by b - 1 links, one of
+    which is wrong for each label beyond the first.
 
     Facts
     -----
@@ -167,7 +167,7 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     Meaning : share of the clusters' links that are right
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if all clusters are singletons. NULL if there are no rows.
+    Special cases : NULL if all clusters are singletons or if there are no rows.
     Source : Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference
         scoring scheme, doi:10.3115/1072399.1072405.
     Sides swapped : muc_recall
@@ -185,11 +185,11 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def muc_recall(label: Column, cluster: Column) -> pl.Expr:
-    """MUC recall: the share of links within labels that the clusters contain.
+    """MUC recall: the share of links within labels that are also within clusters.
 
-    The recall is (n - cells) / (n - labels), where n is the number of rows and cells is the number
-    of contingency cells. A label of size a is connected by a - 1 links. For each cluster of the
-    label beyond the first, one of these links is missing.
+    The recall is (n - cells) / (n - labels), where n, cells and labels are the numbers of rows,
+    contingency cells and labels. A label of size a is connected by a - 1 links, one of which is
+    missing for each cluster beyond the first.
 
     Facts
     -----
@@ -197,7 +197,7 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     Meaning : share of the labels' links that are found
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if all labels are singletons. NULL if there are no rows.
+    Special cases : NULL if all labels are singletons or if there are no rows.
     Source : Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference
         scoring scheme, doi:10.3115/1072399.1072405.
     Sides swapped : muc_precision
@@ -226,10 +226,11 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     Meaning : harmonic mean of MUC precision and recall
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if all rows are singletons on both sides. NULL if there are no rows.
+    Special cases : NULL if all labels and all clusters are singletons, if beta is 0 and all
+        clusters are singletons, or if there are no rows.
     Source : Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference
         scoring scheme, doi:10.3115/1072399.1072405.
-    Differs : coval returns 0 where this is NULL.
+    Differs : coval returns 0 instead of NULL.
     SQL : clustereval.muc_f_score(label, cluster, beta := 1.0)
 
     Parameters
@@ -329,7 +330,7 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     Meaning : harmonic mean of LEA precision and recall
     Range : [0, 1]
     Best value : 1
-    Special cases : 0 if both are 0. NULL if there are no rows.
+    Special cases : 0 if lea_precision and lea_recall are both 0. NULL if there are no rows.
     Source : Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal
         for a link-based entity aware metric, doi:10.18653/v1/P16-1060.
     SQL : clustereval.lea_f_score(label, cluster, beta := 1.0)
@@ -367,8 +368,8 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
     Meaning : mean precision of pairs together and pairs apart
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. If there are no pairs of one kind, 0 / 0 counts as
-        0. NULL if there are no rows.
+    Special cases : 1 for equal partitions only. In all other cases, a fraction that is 0 / 0 counts
+        as 0. NULL if there are no rows.
     Source : Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
         doi:10.3115/v1/P14-2005.
     Sides swapped : blanc_recall
@@ -396,8 +397,8 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
     Meaning : mean recall of pairs together and pairs apart
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. If there are no pairs of one kind, 0 / 0 counts as
-        0. NULL if there are no rows.
+    Special cases : 1 for equal partitions only. In all other cases, a fraction that is 0 / 0 counts
+        as 0. NULL if there are no rows.
     Source : Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
         doi:10.3115/v1/P14-2005.
     Sides swapped : blanc_precision
@@ -428,11 +429,12 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
     Meaning : mean F score of pairs together and pairs apart
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. If there are no pairs of one kind, 0 / 0 counts as
-        0. NULL if there are no rows.
+    Special cases : 1 for equal partitions only. In all other cases, an F score that is 0 / 0 counts
+        as 0. NULL if there are no rows.
     Source : Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
         doi:10.3115/v1/P14-2005.
-    Differs : It is the mean of two F scores, not a mean of blanc_precision and blanc_recall.
+    Differs : This score is the mean of two F scores, not a mean of blanc_precision and
+        blanc_recall.
     SQL : clustereval.blanc_f_score(label, cluster, beta := 1.0)
 
     Parameters

@@ -258,7 +258,7 @@ def _closest_expression(label: Column, cluster: Column, name: str, beta: float =
 
 
 def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Best Jaccard index of each cluster with any label, averaged over the clusters.
+    """For each cluster, the highest Jaccard index with any label, averaged over all clusters.
 
     All clusters have the same weight, regardless of their size.
 
@@ -286,7 +286,7 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Best Jaccard index of each label with any cluster, averaged over the labels.
+    """For each label, the highest Jaccard index with any cluster, averaged over all labels.
 
     All labels have the same weight, regardless of their size.
 
@@ -386,10 +386,11 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
-    """Number of splits and merges that turn the clusters into the labels.
+    """Number of splits and merges needed to turn the clusters into the labels.
 
-    The distance is 2 cells - labels - clusters, where cells is the number of contingency cells. All
-    splits come first, so rows with different labels are never merged.
+    The distance is 2 cells - labels - clusters, where these are the numbers of contingency cells,
+    labels and clusters. All splits are made before any merge, so rows with different labels are
+    never merged.
 
     Facts
     -----
@@ -420,14 +421,14 @@ def generalized_merge_distance(
     split_cost: EditCost = "unit",
     merge_cost: EditCost = "unit",
 ) -> pl.Expr:
-    """Cost of the splits and merges that turn the clusters into the labels.
+    """Total cost of the splits and merges needed to turn the clusters into the labels.
 
-    Splitting a cluster into x and y rows, or merging clusters of x and y rows, costs 1 ('unit'), x
-    · y ('product') or (x + y) ln(x + y) - x ln x - y ln y ('entropy'). All splits come first, so
-    rows with different labels are never merged. Neither the order of the splits nor the order of
-    the merges matters. If both costs are 'unit', the distance is basic_merge_distance. If both
-    costs are 'product', the distance is fp + fn, which is half of mirkin_metric. If both costs are
-    'entropy', the distance is n times variation_of_information.
+    The cost of splitting a cluster into parts of x and y rows, or of merging two clusters of x and
+    y rows, is 1 ('unit'), x · y ('product') or (x + y) ln(x + y) - x ln x - y ln y ('entropy'). All
+    splits are made before any merge, so rows with different labels are never merged. Neither the
+    order of the splits nor the order of the merges matters. If both costs are 'unit', the distance
+    is basic_merge_distance. If both costs are 'product', the distance is fp + fn, which is half of
+    mirkin_metric. If both costs are 'entropy', the distance is n times variation_of_information.
 
     Facts
     -----
@@ -438,8 +439,9 @@ def generalized_merge_distance(
     Special cases : 0 for equal partitions only. NULL if there are no rows.
     Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
         doi:10.14778/1920841.1920871.
-    Differs : The slice algorithm of Menestrina et al. allows any cost function; unless the cost is
-        one of these three, the result depends on the order of the splits and merges.
+    Differs : The slice algorithm of Menestrina et al. allows any cost function. For cost functions
+        other than 'unit', 'product' and 'entropy', the result depends on the order of the splits
+        and merges.
     SQL : clustereval.generalized_merge_distance(label, cluster, split_cost := 'unit')
 
     Parameters

@@ -126,7 +126,7 @@ def label_entropy(label: Column, cluster: Column) -> pl.Expr:
     Meaning : entropy of the labels, in nats
     Range : [0, ln n]
     Best value : none
-    Special cases : 0 for a single label. NULL if there are no rows.
+    Special cases : 0 if there is only one label. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : cluster_entropy
@@ -151,7 +151,7 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
     Meaning : entropy of the clusters, in nats
     Range : [0, ln n]
     Best value : none
-    Special cases : 0 for a single cluster. NULL if there are no rows.
+    Special cases : 0 if there is only one cluster. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : label_entropy
@@ -168,7 +168,7 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
 
 
 def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
-    """Joint entropy of label and cluster in nats.
+    """Joint entropy of labels and clusters, in nats.
 
     Facts
     -----
@@ -176,7 +176,7 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
     Meaning : entropy of label and cluster, in nats
     Range : [0, ln n]
     Best value : none
-    Special cases : 0 for one label and one cluster. NULL if there are no rows.
+    Special cases : 0 if there is only one label and only one cluster. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Names elsewhere : scipy: stats.entropy of the sizes of the cells
@@ -195,7 +195,7 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
 
 
 def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
-    """Entropy of the labels given the cluster, in nats.
+    """Conditional entropy of the labels given the clusters, in nats.
 
     The entropy of the labels within each cluster is averaged over all clusters, weighted by cluster
     size.
@@ -206,7 +206,7 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
     Meaning : how far clusters mix labels, in nats
     Range : [0, label_entropy]
     Best value : 0
-    Special cases : 0 for a single label. NULL if there are no rows.
+    Special cases : 0 if there is only one label. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : cluster_entropy_given_label
@@ -222,7 +222,7 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
 
 
 def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
-    """Entropy of the clusters given the label, in nats.
+    """Conditional entropy of the clusters given the labels, in nats.
 
     The entropy of the clusters within each label is averaged over all labels, weighted by label
     size.
@@ -233,7 +233,7 @@ def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
     Meaning : how far labels are split over clusters, in nats
     Range : [0, cluster_entropy]
     Best value : 0
-    Special cases : 0 for a single cluster. NULL if there are no rows.
+    Special cases : 0 if there is only one cluster. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : label_entropy_given_cluster
@@ -249,7 +249,7 @@ def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
 
 
 def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
-    """Mutual information of label and cluster in nats.
+    """Mutual information of labels and clusters, in nats.
 
     Facts
     -----
@@ -257,11 +257,11 @@ def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : information that both share, in nats
     Range : [0, the smaller entropy]
     Best value : none
-    Special cases : 0 for a single label or a single cluster. NULL if there are no rows.
+    Special cases : 0 if there is only one label or only one cluster. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Names elsewhere : scikit-learn: mutual_info_score
-    Differs : CluSim measures it in bits.
+    Differs : CluSim measures mutual information in bits.
     SQL : clustereval.mutual_info_score(label, cluster)
 
     Examples

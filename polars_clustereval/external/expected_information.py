@@ -637,7 +637,7 @@ def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
 
 
 def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
-    """Expected mutual information of random labelings with the same sizes, in nats.
+    """Expected mutual information of random labelings with the same group sizes, in nats.
 
     The expectation is taken over all permutations of the rows.
 
@@ -647,11 +647,11 @@ def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
     Meaning : mutual information of random labelings
     Range : [0, the smaller entropy]
     Best value : none
-    Special cases : 0 for a single label or a single cluster. NULL if there are no rows.
+    Special cases : 0 if there is only one label or only one cluster. NULL if there are no rows.
     Source : Vinh, Epps and Bailey (2009), Information theoretic measures for clusterings
         comparison: is a correction for chance necessary?, doi:10.1145/1553374.1553511.
-    Cost : A sum is also computed for each distinct pair of a label size and a cluster size, which
-        is by far the slowest part.
+    Cost : Computing a sum for each distinct pair of a label size and a cluster size is by far the
+        slowest part.
     Names elsewhere : scikit-learn: cluster.expected_mutual_information
     SQL : clustereval.expected_mutual_info(label, cluster)
 

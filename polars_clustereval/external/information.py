@@ -147,9 +147,10 @@ def normalized_mutual_info_score(
 ) -> pl.Expr:
     """Mutual information divided by a mean of the label entropy and the cluster entropy.
 
-    average_method specifies the mean and is one of 'arithmetic', 'geometric', 'min' and 'max'. With
-    'joint', the mutual information is divided by the joint entropy instead. For random clusters,
-    this score increases with the number of clusters, but adjusted_mutual_info_score does not.
+    average_method specifies the mean and is one of 'arithmetic', 'geometric', 'min' and 'max'. If
+    average_method is 'joint', the mutual information is divided by the joint entropy instead. For
+    random clusters, this score increases with the number of clusters, but
+    adjusted_mutual_info_score does not.
 
     Facts
     -----
@@ -157,13 +158,13 @@ def normalized_mutual_info_score(
     Meaning : shared information / mean entropy
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions, even trivial ones. Otherwise 0 for one label or one
-        cluster. NULL if there are no rows.
+    Special cases : 1 for equal partitions, even trivial ones. In all other cases, 0 if there is
+        only one label or only one cluster. NULL if there are no rows.
     Source : Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987),
         doi:10.1109/TSMC.1987.4309069.
     Names elsewhere : scikit-learn: normalized_mutual_info_score; Alink: getNmi
-    Differs : By default, scikit-learn before 0.22 took the geometric mean, and aricode takes the
-        larger entropy.
+    Differs : By default, scikit-learn before 0.22 divides by the geometric mean of the two
+        entropies, and aricode divides by the larger entropy.
     SQL : clustereval.normalized_mutual_info_score(label, cluster, average_method := 'max')
 
     Parameters
@@ -208,14 +209,16 @@ def adjusted_mutual_info_score(
     Meaning : NMI corrected for chance: 0 if random
     Range : up to 1
     Best value : 1
-    Special cases : 1 for equal partitions. Otherwise 0 for one label or one cluster, and NULL with
-        'min' if all labels or all clusters are singletons, because the score is 0 / 0 in that case.
-        NULL if there are no rows.
+    Special cases : 1 for equal partitions. In all other cases, 0 if there is only one label or only
+        one cluster, and NULL if average_method is 'min' and all labels or all clusters are
+        singletons, because the score is then 0 / 0. NULL if there are no rows.
     Source : Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings
         comparison, JMLR 11:2837-2854.
-    Cost : In addition, expected_mutual_info is computed, which is by far the slowest part.
+    Cost : The score also requires expected_mutual_info, whose computation is by far the slowest
+        part.
     Names elsewhere : scikit-learn: adjusted_mutual_info_score
-    Differs : scikit-learn before 0.22, and aricode, take the larger entropy.
+    Differs : aricode and scikit-learn before 0.22 use the larger of the two entropies instead of a
+        mean.
     SQL : clustereval.adjusted_mutual_info_score(label, cluster, average_method := 'max')
 
     Parameters
@@ -253,12 +256,13 @@ def homogeneity_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : 1 if no cluster mixes labels
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 if no cluster mixes labels, as for a single label. NULL if there are no rows.
+    Special cases : 1 if no cluster mixes labels, for example if there is only one label. NULL if
+        there are no rows.
     Source : Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
     Sides swapped : completeness_score
     Names elsewhere : scikit-learn: homogeneity_score
-    Differs : torchmetrics takes the clusters as its first argument: with scikit-learn's order it
-        returns the completeness.
+    Differs : torchmetrics expects the clusters as the first argument. If the arguments are in
+        scikit-learn's order, it returns the completeness.
     SQL : clustereval.homogeneity_score(label, cluster)
 
     Examples
@@ -279,7 +283,8 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : 1 if no label is split
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 if no label is split, as for a single cluster. NULL if there are no rows.
+    Special cases : 1 if no label is split, for example if there is only one cluster. NULL if there
+        are no rows.
     Source : Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
     Sides swapped : homogeneity_score
     Names elsewhere : scikit-learn: completeness_score
@@ -307,7 +312,7 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
     Meaning : mean of homogeneity and completeness
     Range : [0, 1]
     Best value : 1
-    Special cases : 0 for h = c = 0. NULL for beta = c = 0 < h, and if there are no rows.
+    Special cases : 0 if h = c = 0. NULL if beta = 0, c = 0 and h > 0, or if there are no rows.
     Source : Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
     Names elsewhere : scikit-learn: v_measure_score
     SQL : clustereval.v_measure_score(label, cluster, beta := 1.0)
@@ -335,7 +340,9 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
 
 
 def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
-    """Sum of the two conditional entropies in nats, which is a metric on partitions.
+    """Sum of the two conditional entropies, in nats.
+
+    The variation of information is a metric on partitions.
 
     Facts
     -----

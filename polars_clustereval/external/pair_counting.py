@@ -257,7 +257,7 @@ def pair_expression(
 def rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Rand index: the share of pairs of rows on which label and cluster agree.
 
-    The Rand index is (tp + tn) divided by the number of all pairs. If there are many small
+    The Rand index is (tp + tn) divided by the total number of pairs. If there are many small
     clusters, the index is always large, because most pairs of rows differ in both label and
     cluster. adjusted_rand_score corrects for this effect.
 
@@ -302,8 +302,8 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : Rand index corrected for chance: 0 if random
     Range : [-0.5, 1]
     Best value : 1
-    Special cases : 1 for equal partitions, even for one cluster, singletons or a single row. NULL
-        if there are no rows.
+    Special cases : 1 for equal partitions, including those with a single cluster, only singletons
+        or a single row. NULL if there are no rows.
     Source : Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
     Names elsewhere : scikit-learn: adjusted_rand_score; fpc: corrected.rand; Alink: getAri
     SQL : clustereval.adjusted_rand_score(label, cluster)
@@ -336,8 +336,8 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : geometric mean of pair precision and recall
     Range : [0, 1]
     Best value : 1
-    Special cases : 0 if no pair is together in both, even if both partitions have only singletons.
-        NULL if there are no rows.
+    Special cases : 0 if no pair has both the same label and the same cluster, even if both
+        partitions consist only of singletons. NULL if there are no rows.
     Source : Fowlkes and Mallows (1983), A method for comparing two hierarchical clusterings,
         doi:10.1080/01621459.1983.10478008.
     Names elsewhere : scikit-learn: fowlkes_mallows_score; clusterCrit: Folkes_Mallows
@@ -357,7 +357,7 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 def pair_precision(label: Column, cluster: Column) -> pl.Expr:
     """Share of the pairs in the same cluster that have the same label.
 
-    It is tp / (tp + fp), and is also known as Wallace's index of the clusters.
+    The precision is tp / (tp + fp). It is also known as Wallace's index of the clusters.
 
     Facts
     -----
@@ -365,7 +365,7 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
     Meaning : share of same-cluster pairs with the same label
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if every cluster has only one row. NULL if there are no rows.
+    Special cases : NULL if every cluster has only one row or if there are no rows.
     Source : Wallace (1983), comment on A method for comparing two hierarchical clusterings,
         doi:10.1080/01621459.1983.10478009.
     Sides swapped : pair_recall
@@ -386,7 +386,7 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
 def pair_recall(label: Column, cluster: Column) -> pl.Expr:
     """Share of the pairs with the same label that are in the same cluster.
 
-    It is tp / (tp + fn), and is also known as Wallace's index of the labels.
+    The recall is tp / (tp + fn). It is also known as Wallace's index of the labels.
 
     Facts
     -----
@@ -394,7 +394,7 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
     Meaning : share of same-label pairs in the same cluster
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if every label has only one row. NULL if there are no rows.
+    Special cases : NULL if every label has only one row or if there are no rows.
     Source : Wallace (1983), comment on A method for comparing two hierarchical clusterings,
         doi:10.1080/01621459.1983.10478009.
     Sides swapped : pair_precision
@@ -425,7 +425,7 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
     Meaning : harmonic mean of pair precision and recall
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if no pair is together by label or by cluster, if beta is 0 and every
+    Special cases : NULL if no pair has the same label or the same cluster, if beta is 0 and every
         cluster is a singleton, or if there are no rows.
     Source : Dice (1945), Measures of the amount of ecologic association between species,
         doi:10.2307/1932409.
@@ -459,7 +459,7 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
 
 
 def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
-    """Share of pairs with the same label and cluster among pairs with the same label or cluster.
+    """Share of the pairs with the same label or the same cluster that have both in common.
 
     The index is tp / (tp + fp + fn).
 
@@ -469,7 +469,7 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
     Meaning : pairs together in both / pairs together in either
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if no pair is together by label or by cluster. NULL if there are no rows.
+    Special cases : NULL if no pair has the same label or the same cluster, or if there are no rows.
     Source : Jaccard (1912), The distribution of the flora in the alpine zone,
         doi:10.1111/j.1469-8137.1912.tb05611.x.
     Names elsewhere : clusterCrit: Jaccard
@@ -489,7 +489,7 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
 def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     """Number of ordered pairs of rows on which label and cluster disagree.
 
-    The number is 2 (fp + fn), and it is a metric on the set of partitions.
+    The number of these pairs is 2 (fp + fn), which is a metric on the set of partitions.
 
     Facts
     -----
@@ -500,7 +500,7 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     Special cases : 0 for a single row. NULL if there are no rows.
     Source : Mirkin (1996), Mathematical classification and clustering,
         doi:10.1007/978-1-4613-0457-9.
-    Differs : Clustering.jl divides it by the number of ordered pairs.
+    Differs : Clustering.jl divides the metric by the number of all ordered pairs of rows.
     SQL : clustereval.mirkin_metric(label, cluster)
 
     Examples
@@ -527,7 +527,7 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : Fowlkes-Mallows score corrected for chance
     Range : up to 1
     Best value : 1
-    Special cases : NULL if either partition is trivial: all rows together, or all apart. NULL if
+    Special cases : NULL if either partition is trivial (a single group, or only singletons) or if
         there are no rows.
     Source : Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
     SQL : clustereval.adjusted_fowlkes_mallows_score(label, cluster)
@@ -556,9 +556,9 @@ def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : adjusted Rand index if group sizes are random
     Range : up to 1
     Best value : 1
-    Special cases : NULL for fewer than 4 rows and for 0 / 0. The score of equal partitions is 0 / 0
-        if they are one cluster, all singletons, or two clusters of two rows. NULL if there are no
-        rows.
+    Special cases : NULL if there are fewer than 4 rows or if the score is 0 / 0. For equal
+        partitions, the score is 0 / 0 if they consist of a single cluster, of singletons only, or
+        of two clusters with two rows each.
     Source : Sundqvist, Chiquet and Rigaill (2023), Adjusting the adjusted Rand index,
         doi:10.1007/s00180-022-01230-7.
     SQL : clustereval.multinomial_adjusted_rand_score(label, cluster)

@@ -387,9 +387,10 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
 
     The score is (1/n) ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where n_ij are
     the cells of the contingency table, and tables is the number of contingency tables with the same
-    label sizes a_i and cluster sizes b_j. The number of tables is estimated as in Jerdee, Kirkley
-    and Newman, where the side with more groups forms the rows of the table. The score is negative
-    if the clusters provide less information about the labels than is needed to describe the table.
+    label sizes a_i and cluster sizes b_j. The number of tables is estimated by the method of
+    Jerdee, Kirkley and Newman. The side (labels or clusters) with more groups forms the rows of the
+    table. The score is negative if the clusters provide less information about the labels than is
+    needed to describe the table.
 
     Facts
     -----
@@ -397,15 +398,16 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : mutual information minus that in the table
     Range : unbounded
     Best value : none
-    Special cases : 0 for a single label or cluster, and if one side has only singletons, because
-        the number of tables is then known. NULL if there are no rows.
+    Special cases : 0 if there is only one label or only one cluster, or if all labels or all
+        clusters are singletons, because the number of tables is known exactly in these cases. NULL
+        if there are no rows.
     Source : Newman, Cantwell and Young (2020), Improved mutual information measure for clustering,
         classification, and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley
         and Newman (2024), Improved estimates for the number of non-negative integer matrices with
         given row and column sums, doi:10.1098/rspa.2023.0470.
-    Differs : reduced_flat in clustering-mi is in bits, is not divided by n, and always has the
-        clusters as the rows of the table. By default, clustering-mi estimates the table with a
-        fitted parameter.
+    Differs : The function reduced_flat of clustering-mi returns bits, does not divide by n, and
+        always uses the clusters as the rows of the table. By default, clustering-mi estimates the
+        information in the table with a fitted parameter.
     SQL : clustereval.reduced_mutual_info_score(label, cluster)
 
     Examples
@@ -431,13 +433,13 @@ def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.E
     Meaning : reduced information / that of the labels alone
     Range : up to 1
     Best value : 1
-    Special cases : 1 for equal partitions. NULL if there is a single label or if all labels are
-        singletons, because the table then tells everything, and if the divisor is not positive.
-        NULL if there are no rows.
+    Special cases : NULL if there is only one label or if all labels are singletons, because the
+        divisor is 0 in these cases. Otherwise, 1 for equal partitions, and NULL if the divisor is
+        not positive. NULL if there are no rows.
     Source : Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure
         for classification and community detection, https://arxiv.org/abs/2307.01282.
     Sides swapped : another value
-    Differs : clustering-mi returns 0 where this is NULL.
+    Differs : clustering-mi returns 0 instead of NULL.
     SQL : clustereval.normalized_reduced_mutual_info_score(label, cluster)
 
     Examples

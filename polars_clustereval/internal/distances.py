@@ -437,7 +437,7 @@ class WideVectors(VectorForm):
         return scaled_norm(self.coordinates(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the vector in the columns prefix_0, ... as a list in the user's coordinates."""
+        """Return the user's coordinates, as a list, of the vector in the columns prefix_0, ..."""
         x = [a / f for a, f in zip(self.coordinates(prefix), self.factors, strict=True)]
         if self.is_moved:
             x = [a + o for a, o in zip(x, self.coordinates("origin"), strict=True)]

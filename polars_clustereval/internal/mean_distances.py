@@ -607,7 +607,7 @@ def sort_order(x: Floats) -> Integers:
 
 
 def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats:
-    """Return the sum of absolute differences from the numbers y (n,) for each number in x (m,).
+    """Return, for each number in x (m,), the sum of its absolute differences from y (n,).
 
     The result is computed from running sums of y instead of m * n differences. Both x and y must be
     sorted. For each number in x, `below` (m,) holds the count of smaller numbers in y. Numbers in y

@@ -208,7 +208,7 @@ def _found_columns(sums: DistanceSums, clusters: pl.DataFrame, points: Points) -
 
 
 def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
-    """Return `table`, with the rows of doubtful partitions recomputed from shifted points.
+    """Return `table` after recomputing inaccurate partitions from shifted points.
 
     `table` has one row per cluster, with statistics of the points in `plain`. The coordinates of
     these points are not shifted. `points` contains the same points without the vector x. Raise an

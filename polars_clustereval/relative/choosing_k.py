@@ -575,7 +575,7 @@ def choose_k(
     gap : DataFrame or LazyFrame, optional
         A table returned by gap_statistic. The choice in this table is added as another criterion.
     partition_by : str, Expr or sequence of these, optional
-        The partition columns of frame and gap. Each partition contains one sweep of k.
+        The partition columns of `frame` and `gap`. Each partition contains one sweep of k.
 
     Returns
     -------

@@ -70,7 +70,7 @@ class _Cells:
 
     `partition` is the number of the partition. For each cell, `labels` and `clusters` contain the
     numbers that identify its label and its cluster, and `rows` contains its number of rows. All
-    noise that counts as singletons has the cluster number -1.
+    noise rows that count as singletons share the cluster number -1.
     """
 
     partition: int

@@ -244,7 +244,7 @@ def run_transitions(
         clusters. Only ids that are in both runs are counted. The threshold must be above 0 and at
         most 1.
     min_share : float
-        A link counts for a cluster if the common ids make up at least this share of the cluster.
+        A link counts for a cluster if the common ids are at least this share of its ids.
         With 0.1, a split cluster's parts and a merged cluster's sources are ignored if they contain
         less than a tenth of the cluster's ids. The share must be between 0 and the threshold.
     partition_by : str, Expr or sequence of these, optional

@@ -106,7 +106,7 @@ def test_a_length_or_an_error() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("SELECT list_sum(w) AS s FROM p", "w: not known as a list of coordinates"),
+        ("SELECT list_sum(w) AS s FROM p", "w: not recognized as a list of coordinates"),
         (", c AS (SELECT [1, 2] AS d) SELECT list(k ORDER BY k) AS l FROM c, p", r"got \[2, 3\]"),
     ],
 )

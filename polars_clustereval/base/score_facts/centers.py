@@ -10,8 +10,8 @@ __all__ = ["CENTERS", "NO_TOTAL"]
 
 #: A special case of many indices.
 NO_TOTAL = (
-    "the distance is not euclidean or sqeuclidean, or the center is not the mean, so that "
-    "ssw + ssb is not the total"
+    "ssw + ssb is not the total sum of squares (because the distance is neither euclidean nor "
+    "sqeuclidean, or because the center is not the mean)"
 )
 
 # ----------------------------------------------------------------------------------------------
@@ -19,8 +19,8 @@ NO_TOTAL = (
 # ----------------------------------------------------------------------------------------------
 
 _TWO_PASSES = (
-    "Two passes over the points, or three if the program must first find where the points lie. The "
-    "time grows with the number of coordinates."
+    "Two passes over the points, or three if the program must first determine where the points "
+    "lie. The running time grows with the number of coordinates."
 )
 _SQUARES = (
     "Edwards and Cavalli-Sforza (1965), A method for cluster analysis, Biometrics 21:362-375."
@@ -40,7 +40,8 @@ _INTERNAL_REPORT = (
     _sum_of_squares(
         name="ssw",
         title="Sum of squares within clusters",
-        definition="Σ_x d(x, μ_C)²: within clusters; also called inertia or distortion",
+        definition="Σ_x d(x, μ_C)², the sum of squares within clusters; also called inertia or "
+        "distortion",
         range="[0, ∞)",
         best="low",
         meaning="within: points to their own centroid",
@@ -56,7 +57,7 @@ _INTERNAL_REPORT = (
     _sum_of_squares(
         name="ssb",
         title="Sum of squares between clusters",
-        definition="Σ_C n_C d(μ_C, μ)²: between clusters",
+        definition="Σ_C n_C d(μ_C, μ)², the sum of squares between clusters",
         range="[0, ∞)",
         best="high",
         meaning="between: centroids to overall centroid",
@@ -84,7 +85,7 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="compactness",
         title="Compactness (CP)",
-        definition="mean of r_C over clusters (CP)",
+        definition="mean of r_C over all clusters (CP)",
         range="[0, ∞)",
         best="low",
         meaning="mean distance to own centroid",
@@ -95,7 +96,7 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="separation",
         title="Separation (SP)",
-        definition="mean of Δ_CD over pairs of clusters (SP)",
+        definition="mean of Δ_CD over all pairs of clusters (SP)",
         range="[0, ∞)",
         best="high",
         meaning="mean gap between centroids",
@@ -106,7 +107,7 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="calinski_harabasz_score",
         title="Calinski-Harabasz score, variance ratio criterion",
-        definition="(ssb / (k − 1)) / (ssw / (n − k)); 1 if ssw = 0",
+        definition="(ssb / (k − 1)) / (ssw / (n − k)), or 1 if ssw = 0",
         range="[0, ∞)",
         best="high",
         meaning="variance between / within",
@@ -124,8 +125,8 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="davies_bouldin_score",
         title="Davies-Bouldin score",
-        definition="mean over C of the largest (r_C + r_D) / Δ_CD; pairs of equal centers are "
-        "skipped",
+        definition="for each cluster C, the largest (r_C + r_D) / Δ_CD over all other clusters D, "
+        "averaged over C; pairs of equal centers are skipped",
         range="[0, ∞)",
         best="low",
         meaning="cluster widths / gap to the worst neighbor",
@@ -137,13 +138,14 @@ _INTERNAL_REPORT = (
             "clusterCrit": "Davies_Bouldin",
             "Alink": "getDb",
         },
-        differs="NbClust uses root mean square distances for r_C. genieclust returns the negative "
-        "value. clusterCrit, genieclust and Clustering.jl return infinity for equal centers.",
+        differs="NbClust uses root mean square distances for r_C. genieclust returns the negated "
+        "value. clusterCrit, genieclust and Clustering.jl return infinity if two centers are "
+        "equal.",
     ),
     _index_of_centers(
         name="ball_hall_index",
         title="Ball-Hall index",
-        definition="mean of ssw_C / n_C over clusters",
+        definition="mean of ssw_C / n_C over all clusters",
         range="[0, ∞)",
         best="low",
         meaning="mean over clusters of the mean square",
@@ -151,8 +153,8 @@ _INTERNAL_REPORT = (
         source="Ball and Hall (1965), ISODATA, a novel method of data analysis and pattern "
         "classification, Stanford Research Institute.",
         elsewhere={"clusterCrit": "Ball_Hall"},
-        differs="NbClust and permetrics compute ssw / k; genieclust computes the negative of the "
-        "sum.",
+        differs="NbClust and permetrics compute ssw / k. genieclust returns the negated sum of "
+        "ssw_C / n_C.",
     ),
     _index_of_centers(
         name="banfield_raftery_index",
@@ -192,7 +194,8 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="ratkowsky_lance_index",
         title="Ratkowsky-Lance index",
-        definition="√(mean over coordinates of between / total sum of squares, / k)",
+        definition="√(m / k), where m is the ratio of the sum of squares between clusters to the "
+        "total sum of squares, averaged over the coordinates",
         range="[0, 1/√k]",
         best="high",
         meaning="root of the explained share per coordinate, / k",
@@ -217,7 +220,7 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="xie_beni_index",
         title="Xie-Beni index",
-        definition="equals ray_turi_index, because every point is in one cluster",
+        definition="same as ray_turi_index, because every point belongs to exactly one cluster",
         range="[0, ∞)",
         best="low",
         meaning="same as ray_turi_index",
@@ -225,12 +228,12 @@ _INTERNAL_REPORT = (
         source="Xie and Beni (1991), A validity measure for fuzzy clustering, "
         "doi:10.1109/34.85677.",
         differs="Xie_Beni in clusterCrit divides by the smallest squared distance between two "
-        "points of different clusters.",
+        "points in different clusters.",
     ),
     _index_of_centers(
         name="sd_scattering",
         title="Scattering of the SD index",
-        definition="mean over C of ‖Var_C‖ / ‖Var‖",
+        definition="mean of ‖Var_C‖ / ‖Var‖ over all clusters C",
         range="[0, ∞)",
         best="low",
         meaning="variance within / overall",
@@ -256,8 +259,8 @@ _index_of_neighbors = partial(
     kind="internal",
     family="centers",
     table="neighbor_report",
-    cost="The distance of every point to every center is computed, so the time grows with the "
-    "number of points times the number of clusters.",
+    cost="The distance from every point to every center is computed, so the running time grows "
+    "with the number of points times the number of clusters.",
 )
 
 _NEIGHBOR_REPORT = (
@@ -268,7 +271,7 @@ _NEIGHBOR_REPORT = (
         range="[0, 1]",
         best="1",
         meaning="nearness to own centroid, relative to the next",
-        special_cases="k = 1; a point is equal to two centers",
+        special_cases="k = 1; a point coincides with two centers",
         source="Wemmert, Gancarski and Korczak (2000), A collaborative approach to combine "
         "multiple learning methods, doi:10.1142/S0218213000000069.",
         elsewhere={"clusterCrit": "Wemmert_Gancarski"},
@@ -276,9 +279,9 @@ _NEIGHBOR_REPORT = (
     _index_of_neighbors(
         name="s_dbw_index",
         title="S_Dbw index",
-        definition="sd_scattering + mean over pairs of clusters of m / max(m_C, m_D), where m, m_C "
-        "and m_D count the points of C and D within σ of (μ_C + μ_D) / 2, of μ_C and of μ_D; "
-        "σ = √(Σ_C ‖Var_C‖) / k",
+        definition="sd_scattering plus the mean of m / max(m_C, m_D) over all pairs of clusters C "
+        "and D, where m, m_C and m_D are the numbers of points of C and D within a distance σ of "
+        "(μ_C + μ_D) / 2, μ_C and μ_D, respectively, and σ = √(Σ_C ‖Var_C‖) / k",
         range="[0, ∞)",
         best="0",
         meaning="variance within, and density between clusters",
@@ -286,8 +289,8 @@ _NEIGHBOR_REPORT = (
         source="Halkidi and Vazirgiannis (2001), Clustering validity assessment: finding the "
         "optimal partitioning of a data set, doi:10.1109/ICDM.2001.989517.",
         elsewhere={"clusterCrit": "S_Dbw"},
-        differs="The code of clusterCrit adds up the densities over the pairs of clusters, without "
-        "the factor 2 / (k (k − 1)) in its documentation.",
+        differs="The code of clusterCrit sums the densities over the pairs of clusters but omits "
+        "the factor 2 / (k (k − 1)), which its documentation includes.",
     ),
 )
 
@@ -300,8 +303,9 @@ _index_of_matrices = partial(
     kind="internal",
     family="scatter matrices",
     table="determinant_report",
-    cost="The time grows with the number of points times the square of the number of coordinates. "
-    "Nearly collinear columns take about three times as long.",
+    cost="The running time grows with the number of points times the square of the number of "
+    "coordinates. If columns are nearly collinear, the computation takes about three times as "
+    "long.",
 )
 _SCOTT = (
     "Scott and Symons (1971), Clustering methods based on likelihood ratio criteria, "
@@ -354,7 +358,8 @@ _DETERMINANT_REPORT = (
         range="unbounded",
         best="low",
         meaning="sum of n ln(generalized variance)",
-        special_cases="some W_C is singular, as it is if n_C ≤ dimensions",
+        special_cases="some W_C is singular, which is always the case if n_C is at most the number "
+        "of coordinates",
         source=_SCOTT,
         elsewhere={"clusterCrit": "Scott_Symons"},
     ),

@@ -34,22 +34,22 @@ _silhouette = partial(
     table="silhouette_score",
     range="[-1, 1]",
     best="1",
-    cost="The time grows with the number of points times the number of clusters for sqeuclidean "
-    "and cosine, and with n log n per coordinate for cityblock. For other distances, most of the "
-    "time goes into pairs of points that certified bounds cannot exclude. Methods 'bounds' and "
-    "'simplified' compute no distances between pairs of points.",
+    cost="For sqeuclidean and cosine, the running time grows with the number of points times the "
+    "number of clusters, and for cityblock, with n log n for each coordinate. For other distances, "
+    "most of the time is spent on pairs of points that certified bounds cannot exclude. The "
+    "methods 'bounds' and 'simplified' do not compute any distances between points.",
 )
 
 _SILHOUETTE_SCORE = (
     _silhouette(
         name="silhouette",
         title="Mean silhouette",
-        definition="mean over the points of (b − a) / max(a, b), where a is the mean distance to "
-        "the other points of the point's own cluster, and b is the smallest mean distance to the "
-        "points of another cluster",
+        definition="mean of (b − a) / max(a, b) over all points, where a is a point's mean "
+        "distance to the other points of its own cluster, and b is the smallest of its mean "
+        "distances to the points of each other cluster",
         meaning="mean over the points",
-        special_cases=f"{_TWO_TO_N}; method is 'bounds'. Points alone in their cluster, and those "
-        "with a = b = 0, have silhouette 0",
+        special_cases=f"{_TWO_TO_N}; the method is 'bounds'. The silhouette of a point is 0 if the "
+        "point is alone in its cluster, or if a = b = 0",
         source=_ROUSSEEUW,
         elsewhere={
             "scikit-learn": "silhouette_score",
@@ -57,45 +57,47 @@ _SILHOUETTE_SCORE = (
             "Spark": "ClusteringEvaluator (squared distances)",
             "Alink": "getSilhouetteCoefficient (squared distances)",
         },
-        differs="In Alink and MATLAB, a point alone in its cluster has silhouette 1. With "
-        "sample_size, scikit-learn compares the sampled points only with each other.",
+        differs="In Alink and MATLAB, a point that is alone in its cluster has a silhouette of 1. "
+        "With sample_size, scikit-learn compares the sampled points only with each other.",
         scale=_KAUFMAN,
     ),
     _silhouette(
         name="silhouette_macro",
         title="Mean silhouette of the clusters",
-        definition="mean over the clusters of the mean silhouette of their points",
+        definition="mean silhouette of each cluster's points, averaged over all clusters",
         meaning="unweighted mean over the clusters",
-        special_cases=f"{_TWO_TO_N}; method is 'bounds'; the sample misses a cluster",
+        special_cases=f"{_TWO_TO_N}; the method is 'bounds'; the sample contains no points of some "
+        "cluster",
         source="Pavlopoulos et al. (2024), Revisiting silhouette aggregation, arXiv:2401.05831.",
         elsewhere={"clusterCrit": "Silhouette"},
     ),
     _silhouette(
         name="silhouette_max",
         title="Silhouette of the best cluster",
-        definition="largest mean silhouette of the points of a cluster",
+        definition="largest of the clusters' mean silhouettes",
         meaning="mean of the best cluster",
-        special_cases=f"{_TWO_TO_N}; method is 'bounds'; the sample misses a cluster",
+        special_cases=f"{_TWO_TO_N}; the method is 'bounds'; the sample contains no points of some "
+        "cluster",
         source="Reyes-Figueroa (2024), Métricas para evaluar algoritmos de agrupamiento.",
     ),
     _silhouette(
         name="silhouette_lower",
         title="Lower bound of the mean silhouette",
-        definition="lower bound of the exact mean silhouette: equal to silhouette for method "
-        "'exact', certified for 'bounds' and tolerance, valid with probability confidence for "
-        "'sample'",
+        definition="lower bound on the exact mean silhouette. It equals silhouette for the method "
+        "'exact' without tolerance, is certified for 'bounds' and with tolerance, and holds with "
+        "the probability confidence for 'sample'",
         meaning="the same as silhouette: it is exact",
-        special_cases=f"{_TWO_TO_N}; method is 'simplified'",
+        special_cases=f"{_TWO_TO_N}; the method is 'simplified'",
         source=_COCHRAN,
     ),
     _silhouette(
         name="silhouette_upper",
         title="Upper bound of the mean silhouette",
-        definition="upper bound of the exact mean silhouette: equal to silhouette for method "
-        "'exact', certified for 'bounds' and tolerance, valid with probability confidence for "
-        "'sample'",
+        definition="upper bound on the exact mean silhouette. It equals silhouette for the method "
+        "'exact' without tolerance, is certified for 'bounds' and with tolerance, and holds with "
+        "the probability confidence for 'sample'",
         meaning="the same as silhouette: it is exact",
-        special_cases=f"{_TWO_TO_N}; method is 'simplified'",
+        special_cases=f"{_TWO_TO_N}; the method is 'simplified'",
         source=_COCHRAN,
     ),
 )
@@ -117,9 +119,9 @@ _dunn = partial(
     family="Dunn",
     table="dunn_index",
     range="[0, ∞)",
-    cost="Bounds exclude most pairs of points if there are up to about ten coordinates, and hardly "
-    "any if there are a hundred. The distances of the remaining pairs are computed, so the result "
-    "is exact.",
+    cost="Bounds exclude most pairs of points if there are about ten coordinates or fewer, and "
+    "hardly any if there are a hundred. The distances of the remaining pairs are computed, so the "
+    "result is exact.",
 )
 
 #: Separations and diameters by number, each in words for the terminal and as a formula.
@@ -156,7 +158,10 @@ def _generalize(i: int, j: int) -> Entry:
     if j == 2:
         differs.append(f"The code of clusterCrit halves Δ2, so its GDI{i}{j} is twice this index.")
     if i == 5:
-        differs.append("clusterCrit and genieclust compute δ5 from each cluster's own center.")
+        differs.append(
+            "In clusterCrit and genieclust, δ5 uses the distance of each point to the "
+            "center of its own cluster."
+        )
     elsewhere = {"clusterCrit": f"GDI{i}{j}"} if i < 6 and not differs else {}
     return _dunn(
         name=f"gdi_{i}{j}",
@@ -165,10 +170,10 @@ def _generalize(i: int, j: int) -> Entry:
         f"{_SEPARATIONS[i][1]}, and Δ{j} is {_DIAMETERS[j][1]}",
         best="high",
         meaning=f"{_SEPARATIONS[i][0]} / {_DIAMETERS[j][0]}",
-        special_cases=f"{_NO_DIAMETER}; generalized is false",
+        special_cases=f"{_NO_DIAMETER}; the option generalized is false",
         option="generalized",
         source=_BEZDEK,
-        cost="The distances of all n (n − 1) / 2 pairs of points are computed.",
+        cost="The distances between all n (n − 1) / 2 pairs of points are computed.",
         elsewhere=elsewhere | ({"fpc": "dunn2"} if (i, j) == (3, 2) else {}),
         differs=" ".join(differs),
     )
@@ -185,8 +190,8 @@ _DUNN_INDEX = (
         source=_DUNN_1973,
         elsewhere={"clusterCrit": "Dunn", "fpc": "dunn"},
         differs="torchmetrics divides the smallest distance between two centroids by the largest "
-        "radius. permetrics divides the smallest distance of a point to another centroid by the "
-        "diameter.",
+        "radius. permetrics divides the smallest distance from a point to the centroid of another "
+        "cluster by the diameter.",
     ),
     _dunn(
         name="centroid_dunn_index",
@@ -229,23 +234,23 @@ _MILLIGAN = (
     "Milligan (1981), A Monte Carlo study of thirty internal criterion measures for cluster "
     "analysis, doi:10.1007/BF02293899."
 )
-_TIES = "The code of clusterCrit counts equal distances in s⁺."
+_TIES = "The code of clusterCrit counts comparisons of equal distances in s⁺."
 
 _index_of_pairs = partial(
     Entry,
     kind="internal",
     family="pairs of points",
     table="pairwise_report",
-    cost="The distances of all n (n − 1) / 2 pairs of points are sorted. More than max_points "
-    "points are an error.",
+    cost="The distances between all n (n − 1) / 2 pairs of points are sorted. If there are more "
+    "than max_points points, the call fails with an error.",
 )
 
 _PAIRWISE_REPORT = (
     _index_of_pairs(
         name="c_index",
         title="C-index",
-        definition="(S_W − S_min) / (S_max − S_min); S_min, S_max: sums of the N_W smallest and "
-        "largest distances",
+        definition="(S_W − S_min) / (S_max − S_min), where S_min and S_max are the sums of the N_W "
+        "smallest and the N_W largest distances",
         range="[0, 1]",
         best="0",
         meaning="sum of distances within, between min and max",
@@ -253,8 +258,8 @@ _PAIRWISE_REPORT = (
         source="Hubert and Levin (1976), A general statistical framework for assessing categorical "
         "clustering in free recall, doi:10.1037/0033-2909.83.6.1072.",
         elsewhere={"clusterCrit": "C_index"},
-        differs="NbClust uses N_W times the smallest and the largest distance within clusters for "
-        "S_min and S_max.",
+        differs="For S_min and S_max, NbClust uses N_W times the smallest and N_W times the "
+        "largest distance within clusters.",
     ),
     _index_of_pairs(
         name="gamma",
@@ -289,7 +294,8 @@ _PAIRWISE_REPORT = (
         range="[-m, m]",
         best="high",
         meaning="rank correlation of distance and separation",
-        special_cases=f"{_TWO_TO_N}. m = √(2 N_W N_B / (N_T (N_T − 1))), which s⁻ = 0 reaches",
+        special_cases=f"{_TWO_TO_N}. In the range, m = √(2 N_W N_B / (N_T (N_T − 1))), which is "
+        "reached if s⁻ = 0",
         source=_MILLIGAN,
         elsewhere={"clusterCrit": "Tau"},
         differs=_TIES,
@@ -305,7 +311,7 @@ _PAIRWISE_REPORT = (
         source="McClain and Rao (1975), CLUSTISZ: a program to test for the quality of clustering "
         "of a set of objects, Journal of Marketing Research 12:456-460.",
         elsewhere={"clusterCrit": "McClain_Rao"},
-        differs="NbClust divides the index by the counts twice.",
+        differs="NbClust divides by the counts N_W and N_B twice.",
     ),
     _index_of_pairs(
         name="point_biserial",
@@ -323,8 +329,8 @@ _PAIRWISE_REPORT = (
     _index_of_pairs(
         name="connectivity",
         title="Connectivity",
-        definition="Σ over points and j ≤ n_neighbors of 1 / j if the j-th nearest neighbor is in "
-        "another cluster",
+        definition="sum of 1 / j over all points and all j ≤ n_neighbors for which the point's "
+        "j-th nearest neighbor is in another cluster",
         range="[0, ∞)",
         best="0",
         meaning="nearest neighbors in other clusters",

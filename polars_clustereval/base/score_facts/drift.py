@@ -18,7 +18,7 @@ _score_of_drift = partial(
     source="Spiliopoulou, Ntoutsi, Theodoridis and Schult (2006), MONIC: modeling and monitoring "
     "cluster transitions, doi:10.1145/1150402.1150491, for the links.",
     cost="The runs are joined by id, and the pairs of clusters that share ids are counted. The "
-    "time grows with the number of ids.",
+    "running time grows with the number of ids.",
 )
 
 DRIFT = (
@@ -32,39 +32,41 @@ DRIFT = (
     _score_of_drift(
         name="left_rate",
         title="Rate of ids that have left",
-        definition="The share of the ids of the run before that are not in the run after",
+        definition="The share of the ids in the earlier run that are not in the later run",
         best="",
         meaning="ids that have left / ids before",
-        special_cases="NULL if the run before is empty.",
+        special_cases="NULL if the earlier run is empty.",
     ),
     _score_of_drift(
         name="joined_rate",
         title="Rate of ids that have joined",
-        definition="The share of the ids of the run after that are not in the run before",
+        definition="The share of the ids in the later run that are not in the earlier run",
         best="",
         meaning="ids that have joined / ids after",
-        special_cases="NULL if the run after is empty.",
+        special_cases="NULL if the later run is empty.",
     ),
     _score_of_drift(
         name="churn",
         title="Churn",
-        definition="The share of the ids of either run that have moved, left or joined",
+        definition="The number of ids that have moved, left or joined, divided by the number of "
+        "ids in either run",
         meaning="ids that have moved, left or joined / all ids",
         special_cases="NULL if both runs are empty.",
     ),
     _score_of_drift(
         name="population_stability_index",
         title="Population stability index (PSI)",
-        definition="Σ (p − q) ln(p / q) over the names of clusters, where p and q are the shares "
-        "of the rows that the cluster has in the two runs; a cluster that a run lacks counts as "
-        "half a row",
+        definition="Σ (p − q) ln(p / q) over all cluster names, where p and q are the cluster's "
+        "shares of the rows in the two runs; a cluster that is missing from a run counts as half a "
+        "row",
         range="[0, ∞)",
         best="0",
         meaning="change in sizes by name; 0.25 is a major change",
-        special_cases="NULL if a run is empty. It is useful only if clusters keep their names.",
+        special_cases="NULL if either run is empty. The index is useful only if clusters keep "
+        "their names.",
         source="Yurdakul and Naranjo (2020), Statistical properties of the population stability "
         "index, doi:10.21314/JRMV.2020.227.",
-        differs="If a run lacks a cluster, other implementations add a small share of their own "
-        "choice, or return infinity.",
+        differs="If a cluster is missing from a run, other implementations add a small share of "
+        "their own choice or return infinity.",
     ),
 )

@@ -14,7 +14,8 @@ _score_of_graph = partial(
     family="clusters of a graph",
     table="graph_report",
     range="[0, 1]",
-    cost="Edges are joined to their nodes and grouped: the time grows with nodes and edges.",
+    cost="Edges are joined to their nodes and then grouped, so the running time grows with the "
+    "numbers of nodes and edges.",
 )
 _FORTUNATO = (
     "Fortunato (2010), Community detection in graphs, section III.C, "
@@ -26,11 +27,13 @@ _KANNAN = (
 )
 _NO_WEIGHT = "NULL if no edge has a weight above 0."
 _NO_CONDUCTANCE = (
-    "A cluster has no conductance if it has no edges with a weight above 0, or if all the other "
-    "clusters have none, as for a single cluster. NULL if no cluster has a conductance."
+    "A cluster has no conductance if it has no edges with a weight above 0, or if none of the "
+    "other clusters has such an edge (for example, if there is only one cluster). NULL if no "
+    "cluster has a conductance."
 )
 _CONDUCTANCE_OF_CDLIB = (
-    "The conductance of cdlib counts edges, and divides by V_c even if 2W − V_c is smaller."
+    "In cdlib, the conductance counts edges instead of weights and is divided by V_c even if 2W − "
+    "V_c is smaller."
 )
 
 GRAPH = (
@@ -41,7 +44,7 @@ GRAPH = (
         range="up to 1",
         best="high",
         meaning="weight of edges within clusters, above chance",
-        special_cases=f"{_NO_WEIGHT} It is at least -0.5 for γ = 1.",
+        special_cases=f"{_NO_WEIGHT} The modularity is at least -0.5 if γ = 1.",
         source="Newman (2004), Analysis of weighted networks, doi:10.1103/PhysRevE.70.056131; γ: "
         "Reichardt and Bornholdt (2006), Statistical mechanics of community detection, "
         "doi:10.1103/PhysRevE.74.016110.",
@@ -58,7 +61,7 @@ GRAPH = (
         definition="Σ_c W_c / W",
         best="high",
         meaning="share of the weight of edges within clusters",
-        special_cases=f"1 for a single cluster. {_NO_WEIGHT}",
+        special_cases=f"1 if there is only one cluster. {_NO_WEIGHT}",
         source=_FORTUNATO,
         elsewhere={"networkx": "community.partition_quality (first value)"},
         differs="networkx counts edges instead of weights.",
@@ -66,20 +69,21 @@ GRAPH = (
     _score_of_graph(
         name="performance",
         title="Performance",
-        definition="Pairs of nodes that are joined within a cluster, or not joined and in "
-        "different clusters, divided by all pairs",
+        definition="The number of pairs of nodes that are either joined and in the same cluster, "
+        "or not joined and in different clusters, divided by the number of all pairs",
         range="[0, ∞)",
         best="high",
         meaning="pairs joined within or apart between clusters",
-        special_cases="NULL for fewer than two nodes. A self-loop counts as a pair joined within a "
-        "cluster, as in networkx; without self-loops it is at most 1.",
+        special_cases="NULL if there are fewer than two nodes. A self-loop counts as a pair that "
+        "is joined within a cluster, as in networkx; without self-loops, the performance is at "
+        "most 1.",
         source=_FORTUNATO,
         elsewhere={"networkx": "community.partition_quality (second value)"},
     ),
     _score_of_graph(
         name="mean_conductance",
         title="Mean conductance of the clusters",
-        definition="The mean over the clusters of C_c / min(V_c, 2W − V_c)",
+        definition="The mean of C_c / min(V_c, 2W − V_c) over the clusters",
         best="low",
         meaning="mean share of a cluster's weight that leaves it",
         special_cases=_NO_CONDUCTANCE,
@@ -90,7 +94,7 @@ GRAPH = (
     _score_of_graph(
         name="worst_conductance",
         title="Worst conductance of a cluster",
-        definition="The maximum over the clusters of C_c / min(V_c, 2W − V_c)",
+        definition="The maximum of C_c / min(V_c, 2W − V_c) over the clusters",
         best="low",
         meaning="largest share of a cluster's weight that leaves it",
         special_cases=_NO_CONDUCTANCE,
@@ -101,11 +105,12 @@ GRAPH = (
     _score_of_graph(
         name="inter_cluster_edge_share",
         title="Share of edges between clusters",
-        definition="Edges between different clusters, divided by all edges; weights do not matter",
+        definition="The number of edges between different clusters, divided by the number of all "
+        "edges; weights are ignored",
         best="low",
         meaning="share of edges between clusters",
         special_cases="NULL if there are no edges.",
         source=_FORTUNATO,
-        differs="The first number of partition_quality in networkx is 1 − this share.",
+        differs="The first value that partition_quality returns in networkx is 1 minus this share.",
     ),
 )

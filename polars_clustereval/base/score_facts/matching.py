@@ -14,9 +14,9 @@ _score_of_matching = partial(
     family="one-to-one matching",
     table="matching_report",
     best="1",
-    special_cases="1 for one label and one cluster. NULL if there are no rows.",
-    cost=f"{PASS_AND_COUNTS} In the worst case, the time grows with the third power of the number "
-    "of labels and clusters that have no obvious match.",
+    special_cases="1 if there is only one label and only one cluster. NULL if there are no rows.",
+    cost=f"{PASS_AND_COUNTS} In the worst case, the running time is cubic in the number of labels "
+    "and clusters that have no obvious match.",
 )
 _LUO = "Luo (2005), On coreference resolution performance metrics, HLT/EMNLP, H05-1004."
 
@@ -24,7 +24,8 @@ MATCHING = (
     _score_of_matching(
         name="clustering_accuracy",
         title="Clustering accuracy (ACC)",
-        definition="(1/n) max Σ n_ij over matchings; also the mention-based CEAF",
+        definition="(1/n) max Σ n_ij, where the maximum is over all matchings and the sum is over "
+        "the matched pairs; also called the mention-based CEAF",
         range="[0, 1]",
         meaning="share of rows that are matched",
         source="Meila and Heckerman (2001), An experimental comparison of model-based clustering "
@@ -34,22 +35,22 @@ MATCHING = (
     _score_of_matching(
         name="normalized_clustering_accuracy",
         title="Normalized clustering accuracy (NCA)",
-        definition="(s − 1) / (k − 1), where s = max Σ n_ij / a_i over matchings, and k is the "
-        "number of labels or of clusters, whichever is larger",
+        definition="(s − 1) / (k − 1), where s is the maximum of Σ n_ij / a_i over all matchings, "
+        "and k is the number of labels or the number of clusters, whichever is larger",
         range="[-0.5, 1]",
         meaning="mean matched share of a label, above chance",
         source="Gagolewski (2025), Normalised clustering accuracy: an asymmetric external cluster "
         "validity measure, doi:10.1007/s00357-024-09482-2.",
         elsewhere={"genieclust": "normalized_clustering_accuracy"},
-        differs="genieclust requires as many clusters as labels; if you add rows or columns of "
-        "zeros, it returns the same values.",
+        differs="genieclust requires equal numbers of clusters and labels. If you pad the "
+        "contingency table with rows or columns of zeros, it returns the same values.",
     ),
     _score_of_matching(
         name="pair_sets_index",
         title="Pair sets index (PSI)",
-        definition="max(0, (s − E) / (k − E)), where s = max Σ n_ij / max(a_i, b_j) over "
-        "matchings, k is the number of labels or of clusters, whichever is larger, and E = (1/n) Σ "
-        "min(a_i, b_i) over the sizes in descending order",
+        definition="max(0, (s − E) / (k − E)), where s is the maximum of Σ n_ij / max(a_i, b_j) "
+        "over all matchings, k is the number of labels or the number of clusters, whichever is "
+        "larger, and E is (1/n) Σ min(a_i, b_i), with the sizes a_i and b_i in descending order",
         range="[0, 1]",
         meaning="share of matched sets, above chance",
         source="Rezaei and Franti (2016), Set matching measures for external cluster validity, "
@@ -59,7 +60,8 @@ MATCHING = (
     _score_of_matching(
         name="ceaf_precision",
         title="CEAF precision, by entities",
-        definition="Φ / number of clusters, where Φ = max Σ 2 n_ij / (a_i + b_j) over matchings",
+        definition="Φ divided by the number of clusters, where Φ is the maximum of Σ 2 n_ij / (a_i "
+        "+ b_j) over all matchings",
         range="[0, 1]",
         meaning="mean F1 of a cluster and its match",
         source=_LUO,
@@ -67,7 +69,8 @@ MATCHING = (
     _score_of_matching(
         name="ceaf_recall",
         title="CEAF recall, by entities",
-        definition="Φ / number of labels, where Φ = max Σ 2 n_ij / (a_i + b_j) over matchings",
+        definition="Φ divided by the number of labels, where Φ is the maximum of Σ 2 n_ij / (a_i + "
+        "b_j) over all matchings",
         range="[0, 1]",
         meaning="mean F1 of a label and its match",
         source=_LUO,

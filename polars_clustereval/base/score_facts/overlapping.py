@@ -16,10 +16,12 @@ _score_of_overlapping = partial(
     range="[0, 1]",
     best="1",
     special_cases="NULL if no id is in both tables.",
-    cost="Ids with the same labels and clusters are counted together. For each label, for each "
-    "cluster and for each pair of both, the time then grows with the square of the number of "
-    "different sets of labels and clusters that contain it; each of these numbers is 1 if nothing "
-    "overlaps.",
+    cost="Ids with the same labels and the same clusters are counted together. The running time "
+    "then grows with a sum over all labels, all clusters, and all pairs of a label and a cluster. "
+    "Each term of the sum is the square of a number: for a label, the number of different label "
+    "sets that contain it; for a cluster, the number of different cluster sets that contain it; "
+    "and for a pair, the number of different combinations of both sets that contain the pair. If "
+    "nothing overlaps, each of these numbers is 1.",
 )
 _LFK = (
     "Lancichinetti, Fortunato and Kertesz (2009), Detecting the overlapping and hierarchical "
@@ -38,61 +40,66 @@ _ROSSETTI = (
     "algorithms on ground truth, doi:10.1007/978-3-319-30569-1_10."
 )
 _NF1_OF_CDLIB = (
-    "If several labels have equally many ids of a cluster, cdlib counts all of them. It counts "
-    "each id only in the first of its clusters, and rounds each F1 to two digits."
+    "If several labels tie for the most ids in a cluster, cdlib counts all of these labels. It "
+    "counts each id only in the first of the id's clusters, and it rounds each F1 score to two "
+    "digits."
 )
 
 OVERLAPPING = (
     _score_of_overlapping(
         name="omega_index",
         title="Omega index",
-        definition="(O − E) / (1 − E), where O is the share of pairs of ids that share as many "
-        "labels as clusters, and E is the share expected if the two numbers were independent. It "
-        "is the adjusted Rand index if nothing overlaps",
+        definition="(O − E) / (1 − E), where O is the share of pairs of ids with as many common "
+        "labels as common clusters, and E is the share that would be expected if these two numbers "
+        "were independent. It equals the adjusted Rand index if nothing overlaps",
         range="up to 1",
         meaning="agreement of shared counts, corrected for chance",
-        special_cases="1 if all pairs share equally many labels and equally many clusters and "
-        "these two numbers are the same, and 1 for a single id. NULL if no id is in both tables.",
+        special_cases="1 if there is a number m such that every pair of ids has exactly m labels "
+        "and exactly m clusters in common, or if there is only one id. NULL if no id is in both "
+        "tables.",
         source="Collins and Dent (1988), Omega: a general formulation of the Rand index of cluster "
         "recovery suitable for non-disjoint solutions, doi:10.1207/s15327906mbr2302_6.",
         elsewhere={"cdlib": "omega", "CluSim": "omega_index"},
-        differs="CluSim returns NaN if both sides are trivial.",
+        differs="CluSim returns NaN if both clusterings are trivial.",
     ),
     _score_of_overlapping(
         name="overlapping_nmi_lfk",
         title="Overlapping normalized mutual information (LFK)",
-        definition="1 − (h_L + h_C) / 2, where h_L is the mean over labels of the share of H(X) "
-        "that remains when the best cluster is known, and h_C is the same for clusters",
+        definition="1 − (h_L + h_C) / 2, where h_L is the mean over all labels X of the share of "
+        "H(X) that remains when the best cluster is known, and h_C is the corresponding mean over "
+        "all clusters",
         meaning="mean known share of the entropy of a set",
-        special_cases="A set of all ids has no entropy: it counts as fully known if the other side "
-        "has such a set, too, and otherwise as not known at all. NULL if no id is in both tables.",
+        special_cases="A label or cluster that contains all ids has no entropy. It counts as fully "
+        "known if the other side also has such a set, and otherwise as not known at all. NULL if "
+        "no id is in both tables.",
         source=_LFK,
         elsewhere={"cdlib": "overlapping_normalized_mutual_information_LFK"},
     ),
     _score_of_overlapping(
         name="overlapping_nmi_mgh",
         title="Overlapping normalized mutual information (MGH)",
-        definition="(I_L + I_C) / (2 max(H_L, H_C)), where H_L is the sum of H(X) over labels, I_L "
-        "is the sum of the information that their best clusters give, and H_C and I_C are the same "
-        "for clusters",
+        definition="(I_L + I_C) / (2 max(H_L, H_C)), where H_L is the sum of H(X) over all labels, "
+        "I_L is the sum of the information that the best cluster of each label gives about it, and "
+        "H_C and I_C are the corresponding sums for clusters",
         meaning="known share of the entropy of all sets",
-        special_cases="1 if both sides have only sets of all ids. NULL if no id is in both tables.",
+        special_cases="1 if every label and every cluster contains all ids. NULL if no id is in "
+        "both tables.",
         source=_MGH,
         elsewhere={"cdlib": "overlapping_normalized_mutual_information_MGH"},
     ),
     _score_of_overlapping(
         name="extended_bcubed_precision",
         title="Extended B-cubed precision",
-        definition="The mean over ids of the mean of min(c, l) / c over all ids with c > 0, "
-        "including the id itself",
+        definition="For each id, the mean of min(c, l) / c over all ids with c > 0 (including the "
+        "id itself), averaged over the ids",
         meaning="shared clusters of two ids that labels justify",
         source=_AMIGO,
     ),
     _score_of_overlapping(
         name="extended_bcubed_recall",
         title="Extended B-cubed recall",
-        definition="The mean over ids of the mean of min(c, l) / l over all ids with l > 0, "
-        "including the id itself",
+        definition="For each id, the mean of min(c, l) / l over all ids with l > 0 (including the "
+        "id itself), averaged over the ids",
         meaning="shared labels of two ids that clusters recover",
         source=_AMIGO,
     ),
@@ -100,33 +107,34 @@ OVERLAPPING = (
         name="extended_bcubed_f_score",
         title="Extended B-cubed F score",
         definition="(1 + β²) P R / (β² P + R), where P and R are extended_bcubed_precision and "
-        "extended_bcubed_recall, and β is 1 unless given",
+        "extended_bcubed_recall, and β is 1 by default",
         meaning="harmonic mean of extended B-cubed",
         source=_AMIGO,
     ),
     _score_of_overlapping(
         name="best_match_f1",
         title="F1 of the best matches",
-        definition="The mean over clusters of the F1 score of the cluster and its match, the label "
-        "that has most of its ids",
+        definition="For each cluster, the F1 score of the cluster and its match (the label with "
+        "the most ids in the cluster), averaged over all clusters",
         meaning="F1 of a cluster and its best label, on average",
-        special_cases="If several labels have equally many ids of a cluster, the smallest of them "
-        "is the match, or the lowest of several smallest ones. NULL if no id is in both tables.",
+        special_cases="If several labels tie for the most ids in a cluster, the smallest of these "
+        "labels is the match, and a remaining tie goes to the label that sorts first. NULL if no "
+        "id is in both tables.",
         source=_ROSSETTI,
-        differs=f"In cdlib it is f1. {_NF1_OF_CDLIB}",
+        differs=f"cdlib calls this score f1. {_NF1_OF_CDLIB}",
     ),
     _score_of_overlapping(
         name="label_coverage",
         title="Coverage of the labels by best matches",
-        definition="The share of labels that are the match of a cluster",
+        definition="The share of labels that are the match of at least one cluster",
         meaning="share of labels that are a best match",
         source=_ROSSETTI,
     ),
     _score_of_overlapping(
         name="cluster_redundancy",
         title="Redundancy of the clusters",
-        definition="The number of clusters divided by the number of labels that are the match of a "
-        "cluster",
+        definition="The number of clusters divided by the number of labels that are the match of "
+        "at least one cluster",
         range="[1, ∞)",
         meaning="clusters per label that is a best match",
         source=_ROSSETTI,
