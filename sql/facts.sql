@@ -432,8 +432,8 @@ COMMENT ON MACRO clustereval.muc_f_score IS
 
 COMMENT ON MACRO clustereval.lea_precision IS
 'LEA precision: the mean share of correct links in a cluster, weighted by cluster size. A link '
-'between two rows of a cluster is correct if the rows have the same label. The shares of correct '
-'links are averaged over the clusters, with cluster sizes as weights. The only link of a '
+'between two rows in the same cluster is correct if the rows have the same label. The shares of '
+'correct links are averaged over the clusters, with cluster sizes as weights. The only link of a '
 'singleton cluster is the link from its row to itself, which is correct if the label of the row '
 'is also a singleton. Range [0, 1], best 1. Special cases: 1 for equal partitions only. NULL if '
 'there are no rows. Source: Moosavi and Strube (2016), Which coreference evaluation metric do you '
@@ -442,13 +442,13 @@ COMMENT ON MACRO clustereval.lea_precision IS
 
 COMMENT ON MACRO clustereval.lea_recall IS
 'LEA recall: the mean share of a label''s links that are found, weighted by label size. A link '
-'between two rows of a label is found if the rows are in the same cluster. The shares of found '
-'links are averaged over the labels, with label sizes as weights. The only link of a singleton '
-'label is the link from its row to itself, which is found if the cluster of the row is also a '
-'singleton. Range [0, 1], best 1. Special cases: 1 for equal partitions only. NULL if there are '
-'no rows. Source: Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A '
-'proposal for a link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'between two rows with the same label is found if the rows are in the same cluster. The shares of '
+'found links are averaged over the labels, with label sizes as weights. The only link of a '
+'singleton label is the link from its row to itself, which is found if the cluster of the row is '
+'also a singleton. Range [0, 1], best 1. Special cases: 1 for equal partitions only. NULL if '
+'there are no rows. Source: Moosavi and Strube (2016), Which coreference evaluation metric do you '
+'trust? A proposal for a link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise '
+'out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.lea_f_score IS
 'Weighted harmonic mean of LEA precision and recall. The score is (1 + beta^2) P R / (beta^2 P + '

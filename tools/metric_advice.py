@@ -51,7 +51,7 @@ FAMILIES = {
         "Your clusters are entities, such as persons or products, with a few records each, and you "
         "want to know what it would cost to repair them.",
         "An entity with a single record counts as much as one with a hundred records. Distances "
-        "grow with the number of records, so compare distances only for the same data.",
+        "grow with the number of records, so compare only distances for the same data.",
     ),
     "coreference": Advice(
         "You want to compare your results with published results on coreference or entity linking, "

@@ -55,8 +55,8 @@ WHERE 'clustereval' IN (schema_name, database_name)
 SCALES = """
 ## Words for values
 
-For two scores, the literature has words such as "good" for ranges of values. These words are
-conventions, made for other data than yours. `clustereval external` and `clustereval silhouette`
+For two scores, the literature uses words such as "good" for ranges of values. These words are
+conventions that were made for data other than yours. `clustereval external` and `clustereval silhouette`
 print the word below the table when you score a single clustering. Silhouettes of squared distances
 and of distances to centers are larger, so no word is shown for them.
 

@@ -186,7 +186,7 @@ def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
 def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[str]) -> None:
     """Raise an error for the first of `names` that is not in `columns`, the columns of a frame.
 
-    `parameter` is the parameter for which the user passed the names. The error message names this
+    The user passed the names for `parameter`. The error message names this
     parameter and suggests the column with the most similar name.
     """
     for name in names:

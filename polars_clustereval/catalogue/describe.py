@@ -90,7 +90,7 @@ _BEST = {
 
 @cache
 def entries() -> Mapping[str, Entry]:
-    """Return the catalogue, which maps names to entries in the order of the reports."""
+    """Return a mapping from names to entries, in the order of the reports' columns."""
     return {entry.name: entry for entry in (*list_external_entries(), *COLUMN_SCORES)}
 
 
@@ -164,9 +164,10 @@ def describe(name: str | None = None) -> str:
     is tp / (tp + fp). It is also known as Wallace's index of the clusters.
     <BLANKLINE>
     Family     pair counting (external)
-    Notation   Pairs of rows: tp have the same label and the same cluster, fp only
-               the same cluster, fn only the same label, tn neither. P and R are
-               pair_precision and pair_recall.
+    Notation   Pairs of rows are counted: tp pairs have the same label and the same
+               cluster, fp pairs have only the same cluster, fn pairs have only the
+               same label, and tn pairs have neither. P and R are pair_precision and
+               pair_recall.
     Range      [0, 1], best 1
     Cases      NULL if every cluster has only one row or if there are no rows.
     Source     Wallace (1983), comment on A method for comparing two hierarchical

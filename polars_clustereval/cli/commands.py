@@ -204,7 +204,7 @@ def _choose_format(options: Options) -> str:
 def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
     """Return the text of an error message, preceded by the name of the input that it concerns.
 
-    The parameter at the start of the text determines to which input the error refers. If the
+    The parameter name at the start of the text tells which input the error is about. If the
     parameter is itself an input, it is replaced by the name of the input. If the error may be about
     any input, all inputs are listed.
     """
@@ -359,7 +359,7 @@ def run_sql(options: Options) -> Outcome:
     """Return all SQL macros as a single file, or the query for a single table.
 
     The macros are in the schema specified in the options. If the options specify a database file,
-    the result is the content of a database with the macros, to be written to this file.
+    the result is the content of that file: a database with the macros.
     """
     values = options.values
     if options.name is not None or "dialect" in values:

@@ -80,7 +80,7 @@ def type_nulls(query: exp.Select) -> exp.Select:
 
 
 def _find_unions(query: exp.Expr) -> Iterator[list[exp.Select]]:
-    """Yield the branches of each UNION ALL as a list, and any other SELECT as a list by itself."""
+    """Yield the branches of each UNION ALL as a list, and other SELECTs as one-element lists."""
     found: set[int] = set()
     for node in list(query.find_all(exp.Union, exp.Select, bfs=False)):
         branches = [select for select in selects_of(node) if id(select) not in found]

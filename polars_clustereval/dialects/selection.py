@@ -40,7 +40,7 @@ def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[
         )
     if score.table not in tables:
         raise ClusterEvalError(
-            f"name: {name} is a column of {score.table}, which has no query in other dialects"
+            f"name: {name} is a column of {score.table}, a table that other dialects do not have"
         )
     if metrics is not None:
         raise ClusterEvalError(

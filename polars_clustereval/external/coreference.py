@@ -258,9 +258,9 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 def lea_precision(label: Column, cluster: Column) -> pl.Expr:
     """LEA precision: the mean share of correct links in a cluster, weighted by cluster size.
 
-    A link between two rows of a cluster is correct if the rows have the same label. The shares of
-    correct links are averaged over the clusters, with cluster sizes as weights. The only link of a
-    singleton cluster is the link from its row to itself, which is correct if the label of the row
+    A link between two rows in the same cluster is correct if the rows have the same label. The
+    shares of correct links are averaged over the clusters, with cluster sizes as weights. The only
+    link of a singleton cluster is the link from its row to itself, which is correct if the label of the row
     is also a singleton.
 
     Facts
@@ -289,9 +289,9 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
 def lea_recall(label: Column, cluster: Column) -> pl.Expr:
     """LEA recall: the mean share of a label's links that are found, weighted by label size.
 
-    A link between two rows of a label is found if the rows are in the same cluster. The shares of
-    found links are averaged over the labels, with label sizes as weights. The only link of a
-    singleton label is the link from its row to itself, which is found if the cluster of the row is
+    A link between two rows with the same label is found if the rows are in the same cluster. The
+    shares of found links are averaged over the labels, with label sizes as weights. The only link
+    of a singleton label is the link from its row to itself, which is found if the cluster of the row is
     also a singleton.
 
     Facts

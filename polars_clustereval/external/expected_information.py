@@ -510,7 +510,7 @@ def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return `sizes` with fewer rows, in which a few nodes replace many sizes.
 
     `sizes` has one row for each combination of a partition (columns `keys`) and a label or cluster
-    size. The column multiplicity is the number of labels or clusters that have the size. An octave
+    size. The column `multiplicity` is the number of labels or clusters of that size. An octave
     is a range of sizes: 64 to 128, 128 to 256, and so on. If a partition has more than 32 sizes in
     an octave, these sizes are replaced by the nodes, which are 18 whole numbers in the octave. The
     multiplicities of the nodes are real numbers. For any polynomial of degree 17 or less, the sum
@@ -622,9 +622,9 @@ def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
     """Return lists with one struct per node, that is, for each overlap at which a sum is evaluated.
 
     `pairs` has one struct per pair of a label size and a cluster size, with the fields `carried`,
-    _NODE_COLUMNS and n_nodes, the number of nodes for the pair. Each struct in the result has the
-    fields `carried` and _NODE_COLUMNS of a pair, and the field node, which numbers the nodes of the
-    pair from 0.
+    _NODE_COLUMNS and n_nodes, the number of nodes for the pair. Each struct in the result stands
+    for one node. It has the pair's fields `carried` and _NODE_COLUMNS, and the number of the node,
+    counted from 0.
     """
     most = element_field("n_nodes").max().fill_null(0)
     number = pl.int_range(pl.len().cast(pl.Int64) * most, dtype=pl.Int64)

@@ -7,8 +7,8 @@ are the ids of a second frame that have a cluster. An edge is left out, and coun
 one of its ends is not in any cluster.
 
 Nodes and clusters are numbered, because numbers are shorter than ids and therefore faster to join
-on and group by. Each cluster has the same number as one of its nodes. An inner edge joins two nodes
-in the same cluster, and a cut edge joins two nodes in different clusters.
+on and group by. The number of a cluster is the number of one of its nodes. An inner edge joins two
+nodes in the same cluster, and a cut edge joins two nodes in different clusters.
 """
 
 from __future__ import annotations

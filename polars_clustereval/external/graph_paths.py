@@ -62,7 +62,7 @@ class _Adjacency(NamedTuple):
 
 
 def _make_adjacency(low: Integers, high: Integers, n: int) -> _Adjacency:
-    """Return the neighbors of n nodes, given the ends low (m,) and high (m,) of the links."""
+    """Return the neighbors of n nodes, given the arrays of link ends, low (m,) and high (m,)."""
     ends, others = np.concatenate([low, high]), np.concatenate([high, low])
     starts = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=n), out=starts[1:])

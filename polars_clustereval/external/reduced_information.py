@@ -174,7 +174,7 @@ def _table_excess(
 
 
 def table_options(row: Row) -> Terms:
-    """Return the parameters for estimating a partition's numbers of contingency tables.
+    """Return, for each partition, the inputs of the estimate of the number of tables.
 
     The columns are label_y, cluster_y, of_rows, of_labels and n_table_rows. The side with more
     groups forms the rows of the contingency table, and n_table_rows is the number of these groups.

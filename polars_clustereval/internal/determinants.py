@@ -217,7 +217,7 @@ def _join_clusters(rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str]) ->
 
 
 def _residual(i: int) -> pl.Expr:
-    """Return coordinate i of a point minus the first mean m_i of its cluster."""
+    """Return coordinate i of a point minus m_i, its cluster's mean from the first read."""
     return pl.col(f"x_{i}") - pl.col(f"m_{i}")
 
 

@@ -87,7 +87,7 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
         return _pair_statistics_row(part, read_centers(part), points.distance)
 
     def make_rows(parts: Partitions) -> pl.DataFrame:
-        """Return one row for each of many partitions with few points."""
+        """Return one row per partition, for many partitions that each have few points."""
         values = pair_statistics(parts, read_centers(parts), points.distance)
         columns = {name: values.get(name) for name in _PAIR_STATISTICS_SCHEMA}
         statistics = pl.DataFrame(columns, schema=_PAIR_STATISTICS_SCHEMA).fill_nan(None)

@@ -492,7 +492,7 @@ def _refine_candidates(
         raised = lower.copy()
 
         def raise_cluster(number: int, points: Integers, indices: Integers) -> None:
-            """Raise the bounds for pairs[indices], which pair x[points] with cluster `number`."""
+            """Raise the bounds for pairs[indices], the pairs of x[points] and cluster `number`."""
             indices = pairs[indices]
             raised[indices] = np.maximum(raised[indices], bounds.refine_lower(x[points], number))
 

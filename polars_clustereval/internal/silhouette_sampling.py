@@ -231,7 +231,7 @@ class Estimates(NamedTuple):
 
 
 def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Estimates:
-    """Estimate the silhouettes of a partition's queries from their distances to the references.
+    """Estimate the silhouettes of the query points of a partition from distances to references.
 
     Each variance refers to the mean silhouette of a group of queries. The groups depend on `level`.
     If the level is 'point', each query is a group. If the level is 'cluster', the queries of each

@@ -314,7 +314,7 @@ def entity_resolution_estimates(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition and metric, sorted by partition. The
-        columns are the partition columns, metric and the following:
+        columns are the partition columns, `metric` and the following:
 
         * value is the estimate of the metric.
         * std_error is the standard error of the estimate.

@@ -359,7 +359,7 @@ def _check_reference(reference: object, dtype: pl.DataType) -> pl.Expr:
 
 
 def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
-    """Return `runs` with the column is_reference, which marks the run `reference`.
+    """Add the column is_reference to `runs`: whether a run is the one named `reference`.
 
     `runs` has one row per run. Raise an error if `reference` does not have the type of the column
     run. On collection, raise an error if there are runs but none of them is `reference`.

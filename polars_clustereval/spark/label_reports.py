@@ -65,7 +65,7 @@ def contingency_matrix(
     -------
     DataFrame
         One row per label and cluster, with ``partition_key`` (a NULL string without
-        `partition_by`), ``label``, ``cluster``, ``n`` and ``copies``, which is 1. With `noise_as`
+        `partition_by`), ``label``, ``cluster``, ``n`` and ``copies`` (always 1). With `noise_as`
         'singletons', all noise rows with the same label form one row, in which cluster is NULL, n
         is 1, and copies is the number of these noise rows. Rows with a NULL label or cluster are
         left out. If there are no rows, the result is empty.

@@ -82,7 +82,7 @@ def _row_minima(d: Floats) -> tuple[Integers, Floats]:
 
 
 class CenterNeighbors:
-    """Sums of distance-based terms over the points of k clusters in several partitions.
+    """Sums of distance-based terms over the points of each of k clusters.
 
     Clusters are numbered from 0 across all partitions, and the clusters of a partition have
     consecutive numbers. Batches of points may be added from any thread.
