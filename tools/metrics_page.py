@@ -56,9 +56,10 @@ SCALES = """
 ## Words for values
 
 For two scores, the literature uses words such as "good" for ranges of values. These words are
-conventions that were made for data other than yours. `clustereval external` and `clustereval silhouette`
-print the word below the table when you score a single clustering. Silhouettes of squared distances
-and of distances to centers are larger, so no word is shown for them.
+conventions that were made for data other than yours. `clustereval external` and
+`clustereval silhouette` print the word below the table when you score a single clustering.
+Silhouettes of squared distances and of distances to centers are larger, so no word is shown for
+them.
 
 """
 BEST = {"": "–", "high": "high", "low": "low"}

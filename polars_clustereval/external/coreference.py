@@ -260,8 +260,8 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
 
     A link between two rows in the same cluster is correct if the rows have the same label. The
     shares of correct links are averaged over the clusters, with cluster sizes as weights. The only
-    link of a singleton cluster is the link from its row to itself, which is correct if the label of the row
-    is also a singleton.
+    link of a singleton cluster is the link from its row to itself, which is correct if the label of
+    the row is also a singleton.
 
     Facts
     -----
@@ -291,8 +291,8 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
 
     A link between two rows with the same label is found if the rows are in the same cluster. The
     shares of found links are averaged over the labels, with label sizes as weights. The only link
-    of a singleton label is the link from its row to itself, which is found if the cluster of the row is
-    also a singleton.
+    of a singleton label is the link from its row to itself, which is found if the cluster of the
+    row is also a singleton.
 
     Facts
     -----

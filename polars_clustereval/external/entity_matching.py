@@ -55,8 +55,9 @@ def cell_jaccard(row: Row) -> pl.Expr:
 def closest_label_terms(row: Row) -> Terms:
     """Return fixed_closest_labels, a label's best Jaccard index in fixed point.
 
-    `row(name)` returns an expression for a column of a frame with one row per label. The column label_jaccard is the
-    maximum of cell_jaccard over the cells of the label. Callers sum the result over labels.
+    `row(name)` returns an expression for a column of a frame with one row per label. The column
+    label_jaccard is the maximum of cell_jaccard over the cells of the label. Callers sum the result
+    over labels.
     """
     return {"fixed_closest_labels": to_fixed_point(row("label_jaccard"))}
 

@@ -291,7 +291,7 @@ def _information_quotients(
     errors, their minimum and maximum have no derivative. For large numbers of rows, the expected
     mutual information is approximately (labels - 1) (clusters - 1) / (2 rows), regardless of the
     shares of the cells. If the expected mutual information is negligible (see _NEGLIGIBLE), it is
-    treated as a constant; otherwise, the adjusted score is NULL. `row(name)` returns the expression
+    treated as a constant. If not, the adjusted score is NULL. `row(name)` returns the expression
     for the statistic `name` of a partition. The statistic emi is needed only if `adjusted` is True.
     The other parameters are options of external_report.
     """
@@ -603,7 +603,7 @@ def external_intervals(
 def _limits() -> Terms:
     """Return the lower and upper limits of the interval, keyed by name.
 
-    The limits are value -+ margin, cut off at the metric's bounds.
+    The limits are value - margin and value + margin, cut off at the metric's bounds.
     """
     lower, upper = (pl.col("value") + sign * pl.col("margin") for sign in (-1, 1))
     values = _greatest_values(to_double(pl.col("total")))

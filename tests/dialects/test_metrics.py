@@ -138,7 +138,7 @@ def test_what_is_not_asked_for_is_not_computed(dialect: str) -> None:
             "metrics: rand_score is already a single column; for several columns, pass name='ext",
         ),
         ("rand_skore", {}, "name: expected one of .*, or a score in .*did you mean 'rand_sc"),
-        ("omega_index", {}, "name: omega_index is a column of overlapping_report, which has no"),
+        ("omega_index", {}, "name: omega_index is a column of overlapping_report, a table"),
     ],
 )
 def test_what_cannot_be_asked_for(name: str, options: dict[str, Any], words: str) -> None:

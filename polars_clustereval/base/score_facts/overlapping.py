@@ -126,7 +126,7 @@ OVERLAPPING = (
     _score_of_overlapping(
         name="label_coverage",
         title="Coverage of the labels by best matches",
-        definition="The share of labels that are the match of at least one cluster",
+        definition="The share of labels that are matched by at least one cluster",
         meaning="share of labels that are a best match",
         source=_ROSSETTI,
     ),
