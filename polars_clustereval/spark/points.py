@@ -97,8 +97,8 @@ def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[C
     """Return the coordinates of the points as DOUBLE columns.
 
     The query treats a point as missing if its first coordinate is NULL. With `missing` = 'error',
-    a point is missing only if all of its coordinates are NULL. If the first coordinate is NULL but another is
-    not, the first one becomes NaN, for which the query raises an error.
+    a point is missing only if all of its coordinates are NULL. If the first coordinate is NULL but
+    another is not, the first one becomes NaN, for which the query raises an error.
     """
     from pyspark.sql import functions
 
