@@ -35,7 +35,7 @@ __all__ = [
 
 
 def scan_files(source: Source) -> pl.LazyFrame | None:
-    """Return the rows of Parquet or Arrow files as a LazyFrame, or None for other types of files.
+    """Return the rows of Parquet or Arrow files as a LazyFrame, or None for other kinds of sources.
 
     Raise an error if the files differ in their columns or types.
     """

@@ -254,7 +254,7 @@ class Options:
 
     @property
     def chosen_metrics(self) -> list[str] | None:
-        """The names of the requested scores, or None if the user did not specify any."""
+        """The names of the requested scores, or None if the user names none or asks for all."""
         if self.metrics is None or self.metrics == "all":
             return None
         return [name.strip() for name in self.metrics.split(",")]

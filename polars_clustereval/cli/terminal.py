@@ -142,7 +142,7 @@ def _format_option(name: str, value: object) -> str:
 def _choose_first(
     metrics: Sequence[str], report: Report, result: pl.DataFrame
 ) -> tuple[list[str], Report, str]:
-    """Return the metrics to show in a table, the table's report, and a line about other metrics.
+    """Return the metrics to show in a table, the table's report, and a line on omitted metrics.
 
     If there are many metrics, the table shows only those that the report uses to compare
     clusterings. If any rows were left out or are noise, the table also shows how many. In the

@@ -20,7 +20,7 @@ def fold_conditions(node: exp.Expr) -> exp.Expr:
     """Return the tree with conditions on literals replaced by their values.
 
     The tree is processed from the bottom up. Functions are also evaluated if their arguments are
-    string literals. A cast of NULL or a list function applied to NULL becomes NULL.
+    string literals. A cast of NULL to a list, and a list function applied to NULL, become NULL.
     """
     for child in list(node.iter_expressions()):
         folded = fold_conditions(child)

@@ -26,8 +26,8 @@ def merge_selects(query: exp.Select) -> exp.Select:
 def _merge(query: exp.Expr) -> exp.Expr:
     """Return the inner query if a SELECT merely passes through its columns.
 
-    Return any other query unchanged. The inner query then returns the columns of the outer query,
-    in the same order and with the same names.
+    The inner query then returns the columns of the outer query, in the same order and with the same
+    names. Any other query is returned unchanged.
     """
     if isinstance(query, exp.Union):
         for side in ("this", "expression"):

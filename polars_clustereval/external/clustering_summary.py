@@ -1,4 +1,4 @@
-"""A summary of a clustering without labels, based on the sizes and names of its clusters."""
+"""A summary of a clustering without labels, based on cluster sizes and the names in clusters."""
 
 from __future__ import annotations
 

@@ -257,10 +257,10 @@ def _count_cells(rows: pl.LazyFrame, keys: list[str], *, keep_nulls: bool) -> pl
     """Return the sum n of the multiplicities for each combination of partition, label and cluster.
 
     `rows` contains the user's rows, with the partition columns `keys`, label, cluster, and the
-    multiplicity n. Label and cluster are packed into one number if both are integers, there are no
-    `keys`, and `keep_nulls` is False. Without packing, the engine would serialize the two keys, and
-    grouping would take two to three times as long. With packing, all rows with a NULL label or
-    cluster form one group, which is not counted.
+    multiplicity n. Label and cluster are packed into one number if both have an integer type in
+    _SIGNED_BITS, there are no `keys`, and `keep_nulls` is False. Without packing, the engine would
+    serialize the two keys, and grouping would take two to three times as long. With packing, all
+    rows with a NULL label or cluster form one group, which is not counted.
     """
     label, cluster, n = pl.col("label"), pl.col("cluster"), pl.col("n").sum()
     schema = rows.collect_schema()

@@ -112,8 +112,8 @@ def adjusted_mutual_info(row: Row, average_method: str) -> pl.Expr:
     labelings.
 
     If the quotient is 0 / 0, the result is 0 when mi is 0, as in scikit-learn, and NULL otherwise.
-    With 'min', the result is NULL if all labels or all clusters are singletons. In this case,
-    scikit-learn returns a value near 1 that depends on rounding errors.
+    NULL occurs with 'min' if all labels or all clusters are singletons. In this case, scikit-learn
+    returns a value near 1 that depends on rounding errors.
     """
     mean_entropy = _mean_entropy_above_chance(row, average_method)
     # Rounding may take the ratio above 1.
@@ -209,10 +209,10 @@ def _overlap_node_range(row: Row) -> Terms:
 
     center is a whole number near the mean. The sum is evaluated at center and at every stride-th
     overlap on both sides of center, up to a distance of reach. Overlaps beyond this distance have a
-    probability of less than 1e-15. stride is 1 if the deviation is less than 6. For larger
-    deviations, the probabilities are so smooth that the sum over every stride-th overlap, times
-    stride, has the same value as the full sum. The constant 8 in the code accounts for small
-    clusters, for which the overlap is skewed to the right like a Poisson variable.
+    probability of less than 1e-15. stride is 1 if the deviation is less than 6. If the
+    deviation is 6 or more, the probabilities are so smooth that the sum over every stride-th
+    overlap, times stride, has the same value as the full sum. The constant 8 in the code accounts
+    for small clusters, for which the overlap is skewed to the right like a Poisson variable.
     """
     deviation = row("deviation")
     center = row("mean").floor()
@@ -428,10 +428,9 @@ def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
     The sums run over all pairs of a label size and a cluster size, and are in nats. emi is the
     expected mutual information of random labelings. expected_entropy_terms computes the expected
     entropies ehl (of the label given the cluster) and ehc (of the cluster given the label) from the
-    other five sums. If a size in a pair is small, fine_ehl and fine_ehc are the complete terms. If
-    both sizes in a pair are large, the sums include only every stride-th overlap. In that case,
-    strided_ehl and strided_ehc are terms of the unconditional entropies, from which strided_emi
-    must be subtracted.
+    other five sums. For pairs with stride 1, fine_ehl and fine_ehc are the complete terms. For
+    other pairs, the sums include only every stride-th overlap. For these pairs, strided_ehl and
+    strided_ehc are terms of the unconditional entropies, from which strided_emi must be subtracted.
     """
     pairs = _size_pairs(table)
     if not table.keys:
@@ -623,8 +622,8 @@ def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
 
     `pairs` has one struct per pair of a label size and a cluster size, with the fields `carried`,
     _NODE_COLUMNS and n_nodes, the number of nodes for the pair. Each struct in the result stands
-    for one node. It has the pair's fields `carried` and _NODE_COLUMNS, and the number of the node,
-    counted from 0.
+    for one node. It has the pair's fields `carried` and _NODE_COLUMNS, and the field node, which is
+    the number of the node, counted from 0.
     """
     most = element_field("n_nodes").max().fill_null(0)
     number = pl.int_range(pl.len().cast(pl.Int64) * most, dtype=pl.Int64)

@@ -235,8 +235,8 @@ def matching_report(
     ------
     ClusterEvalError
         For the same reasons as external_report. This error is also raised when the result is
-        collected if, in a set of connected labels and clusters, the number of labels times the
-        number of clusters exceeds 4,000,000.
+        collected if, in a part that is left to the Hungarian method (see the notes), the number of
+        labels times the number of clusters exceeds 4,000,000.
 
     Notes
     -----

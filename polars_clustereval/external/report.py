@@ -215,7 +215,7 @@ def score_partitions(
 
 
 def check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:
-    """Raise an error if an option of external_report is invalid.
+    """Raise an error if one of these options of external_report is invalid.
 
     'joint' is a valid average_method only if `adjusted` is False, because the adjusted mutual
     information is not defined for the joint entropy.
@@ -295,7 +295,7 @@ def external_report(
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, if a weight is not a whole number >= 0, if
-        noise does not have the type of cluster, or if an option is invalid.
+        noise is not a value of the type of cluster, or if an option is invalid.
 
     Notes
     -----

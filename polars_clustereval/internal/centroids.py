@@ -190,11 +190,11 @@ class Points:
     def with_vectors(self, *, is_eager: bool) -> Points:
         """Return the points with the vector x in each row, along with the subtracted origins.
 
-        `form.add_points` computes the columns of x. If `is_eager` is true, as for frames in memory,
-        the origins of the partitions are computed immediately. If all origins are 0, which is the
-        usual case, the points are not moved. Otherwise the origins are joined to the rows. If
-        `is_eager` is false, the origins are always joined, and they are computed when the result is
-        collected.
+        `form.add_points` computes the columns of x. If `form.is_moved` is false, there are no
+        origins. If `is_eager` is true, as for frames in memory, the origins of the partitions are
+        computed immediately. If all origins are 0, which is the usual case, the points are not
+        moved. Otherwise the origins are joined to the rows. If `is_eager` is false, the origins are
+        joined even if they are all 0, and they are computed when the result is collected.
         """
         form, rows, keys = self.form, self.rows, self.partition_keys
         if not form.is_moved:
@@ -551,8 +551,8 @@ def read_rows(
 def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
     """Return whether each row's cluster equals `noise`.
 
-    A NULL cluster yields False. Raise an error if `noise` does not have the type of the expression
-    `cluster`.
+    A NULL cluster yields False. Raise an error if `noise` is not a value of the type of the
+    expression `cluster`.
     """
     if noise is None:
         return pl.lit(False)

@@ -164,8 +164,8 @@ def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFra
 
     If all clusters of a partition have more points than dimensions, own_matrices is true, and each
     cluster has its own scatter matrix. Otherwise the partition has a single matrix. matrix_cluster
-    and matrix_singleton_no identify a matrix in its partition, and are NULL for a single matrix.
-    u_i is the unit of coordinate i in the matrix (see _power_of_two_unit).
+    and matrix_singleton_no identify a matrix in its partition. Both are NULL if own_matrices is
+    false. u_i is the unit of coordinate i in the matrix (see _power_of_two_unit).
     """
     cluster = [*by, "cluster", "singleton_no"]
     # This is cached, because a second evaluation may yield means that differ in the last digit.
@@ -644,8 +644,9 @@ def determinant_report(
         - trace_wib = trace(W⁻¹ B) (range [0, inf), best high).
 
         T, W and B are the total, within-cluster and between-cluster scatter matrices. W_C is the
-        scatter matrix of cluster C, and k is the number of clusters. An index is NULL if a matrix
-        in its formula is singular. W_C is singular if cluster C has no more points than dimensions.
+        scatter matrix of cluster C, and k is the number of clusters. scott_symons_index is NULL if
+        any W_C is singular, and the other indices are NULL if W is singular. W_C is singular if
+        cluster C has no more points than dimensions.
 
     Raises
     ------

@@ -100,11 +100,12 @@ def internal_findings(
           Rousseeuw interpret as no substantial structure. value is the mean silhouette, and
           other_cluster is the cluster with the nearest center. If the mean silhouette is below 0,
           the finding is a problem.
-        - close_clusters: two clusters with low silhouettes are each other's nearest cluster, so
-          they may be a single cluster. value is the larger of their mean silhouettes.
-        - far_point: a point is more than 10 times as far from the center of its cluster as the
-          cluster's points are on average. value is the ratio of these distances. For sqeuclidean,
-          value is the square root of the ratio.
+        - close_clusters: two clusters have low silhouettes, and the center of each is the nearest
+          center to that of the other, so they may be a single cluster. value is the larger of their
+          mean silhouettes.
+        - far_point: the farthest point of a cluster is more than 10 times as far from the center as
+          the cluster's points are on average. value is the ratio of these distances. For
+          sqeuclidean, the square root of the ratio is compared with 10, and value is this root.
         - dominant_coordinate: a coordinate, numbered from 1, accounts for more than 90 % of the
           variance within clusters. value is this share. Dominant coordinates are not reported for
           cosine distances or if weights are used.

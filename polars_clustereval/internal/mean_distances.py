@@ -429,8 +429,8 @@ class SquaredMeans:
         """Return the mean squared distances (m,) from points x (m, d) to their own clusters.
 
         `own_cluster` (m,) holds the indices of these clusters. Each mean is taken over all points
-        of a cluster, including the point itself. Unlike the matrix product that `means` computes
-        first, coordinate differences do not lose precision.
+        of a cluster, including the point itself. The computation uses coordinate differences, which
+        lose no precision, unlike the matrix product that `means` computes first.
         """
         offsets = x - self._clusters.means[own_cluster]
         squares = np.einsum("ij,ij->i", offsets, offsets)
@@ -440,8 +440,9 @@ class SquaredMeans:
     def _recompute_others(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
         """Return the mean squared distances (m,) to other clusters, and the clusters' indices.
 
-        `own_cluster` (m,) holds the cluster index of each point of x (m, d). Unlike the matrix
-        product that `means` computes first, coordinate differences do not lose precision.
+        `own_cluster` (m,) holds the cluster index of each point of x (m, d). The computation uses
+        coordinate differences, which lose no precision, unlike the matrix product that `means`
+        computes first.
         """
         squares = np.zeros((len(x), len(self._constants)))
         for i in range(x.shape[1]):

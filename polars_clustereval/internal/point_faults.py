@@ -116,11 +116,11 @@ _MAX_NAMED = 8
 
 
 def _finite_rows_advice(names: Sequence[str], value: str) -> tuple[str | Setting, ...]:
-    """Return the end of an error message, which explains how to exclude rows that are not finite.
+    """Return the end of an error message on non-finite coordinates: how to exclude their rows.
 
-    For NULL, the message suggests an option. For other values, the message shows a call to filter.
-    `names` lists the coordinate columns, and `value` is the non-finite value as text. The result is
-    empty if there are no names, or if there are more names than a user would want to copy.
+    For NULL, the message suggests an option. For other values, the message shows a call to filter,
+    but the result is empty if there are no names, or more names than a user would want to copy.
+    `names` lists the coordinate columns, and `value` is the non-finite value as text.
     """
     if value == "NULL":
         return ": ", Setting("missing", "drop")

@@ -125,9 +125,9 @@ def internal_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, if vector does not contain numbers, if noise does not have the
-        type of cluster, or if an option is unknown. When you collect the result, an error is also
-        raised if a coordinate is NULL, NaN or infinite, or if vectors differ in length.
+        If a column does not exist, if vector does not contain numbers, if noise is not a value of
+        the type of cluster, or if an option is unknown. When you collect the result, an error is
+        also raised if a coordinate is NULL, NaN or infinite, or if vectors differ in length.
 
     Notes
     -----

@@ -107,11 +107,11 @@ def _score_terms(options: SilhouetteOptions) -> Terms:
 
 
 def _std_error() -> pl.Expr:
-    """Return the standard error of a mean of sampled silhouettes, or NULL for a single silhouette.
+    """Return the standard error of a mean of sampled silhouettes.
 
-    The expression reads the columns n (the number of points), n_queries (the number of sampled
-    points), squares (the sum of the squared deviations of the silhouettes from their mean) and
-    reference_variance.
+    The result is NULL if only one of several points is sampled. The expression reads the columns n
+    (the number of points), n_queries (the number of sampled points), squares (the sum of the
+    squared deviations of the silhouettes from their mean) and reference_variance.
     """
     n, m = (pl.col(name).cast(pl.Float64) for name in ("n", "n_queries"))
     sampled = pl.when(m > 1).then(pl.col("squares") / (m - 1) / m * (1 - m / n))
@@ -440,12 +440,13 @@ def silhouette_score(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted. The columns are the partition columns,
-        n_clusters, n_singletons and the following:
+        Same kind as `frame`, one row per partition, sorted. The columns are the partition columns
+        and the following:
 
         - n: the number of points that are counted.
         - n_dropped: the number of rows that are left out.
         - n_noise: the number of noise rows.
+        - n_clusters and n_singletons: the numbers of clusters and of clusters with a single point.
         - n_evaluated: the number of points whose silhouette is computed.
         - silhouette: the mean silhouette of the points.
         - silhouette_macro: the mean of the clusters' mean silhouettes.

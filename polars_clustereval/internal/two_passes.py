@@ -208,7 +208,7 @@ def _found_columns(sums: DistanceSums, clusters: pl.DataFrame, points: Points) -
 
 
 def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
-    """Return `table` after recomputing inaccurate partitions from shifted points.
+    """Return `table` after recomputing the doubtful partitions from shifted points.
 
     `table` has one row per cluster, with statistics of the points in `plain`. The coordinates of
     these points are not shifted. `points` contains the same points without the vector x. Raise an
@@ -280,7 +280,7 @@ def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
 
 
 def _squared_lengths(x: Floats, distance: Distance) -> Floats:
-    """Return the squared distance of each row of `x` from the origin.
+    """Return the squared distance of each row of `x` from 0.
 
     `x` has shape (m, d), and the result has shape (m,).
     """

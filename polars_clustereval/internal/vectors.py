@@ -583,8 +583,8 @@ def vdm_encode(
     VDM_p(a, b) = Σ_c |P(c|a) − P(c|b)|^p is the p-th power of a Minkowski distance between
     profiles. Therefore, the mixed distance (Σ_x |x − x'|^p + Σ_u VDM_p)^(1/p) is a Minkowski
     distance between vectors that combine the numbers with the profiles. To give a column the weight
-    w, multiply its profile by w^(1/p). In SQL: ``FROM clustereval.vdm_encode(tbl, columns,
-    label)``.
+    w, multiply its profile by w^(1/p).
+    In SQL: ``FROM clustereval.vdm_encode(tbl, columns, label)``.
 
     References
     ----------

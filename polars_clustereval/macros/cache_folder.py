@@ -138,7 +138,7 @@ def _is_private(found: os.stat_result) -> bool:
 
 
 def _file_name(key: str, file: BufferedReader) -> str:
-    """Return the name to use for `file`, which contains `key` and a digest of the content."""
+    """Return the file name that consists of `key` and a digest of the content of `file`."""
     digest = file_digest(file, lambda: sha256(key.encode()))
     return f"{key}-{digest.hexdigest()[:32]}.duckdb"
 

@@ -78,7 +78,7 @@ class Score(NamedTuple):
 
     @property
     def entry(self) -> Entry | None:
-        """The score's entry in the metric catalog, or None for the limits of a silhouette."""
+        """The score's entry in the catalogue, or None for the limits of a silhouette."""
         return entries().get(self.name)
 
 

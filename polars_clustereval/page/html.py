@@ -230,7 +230,7 @@ def describe_range(score: Score) -> str:
 def _write_definition(score: Score) -> str:
     """Return the definition and the source of a headline score as HTML.
 
-    The text is empty if the score is not in the metric catalog.
+    The text is empty if the score is not in the catalogue.
     """
     if score.entry is None:
         return ""

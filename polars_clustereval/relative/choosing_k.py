@@ -527,8 +527,8 @@ def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str])
 
     The result contains the partition columns `keys`, the columns place, criterion, rule, k, value
     and refusal, and the sort keys no_cost, is_other and cost. The column place contains the
-    position of the criterion. The sort keys put the recommended k first. If the criterion has
-    values but recommends no k, the column refusal contains the reason.
+    position of the criterion. The sort keys put the recommended k first. In all rows, the column
+    refusal contains the reason that applies if the criterion has values but recommends no k.
     """
     choice = _CHOICES.get(criterion)
     is_choice = pl.col(choice).cast(pl.Boolean).fill_null(False) if choice else pl.lit(False)

@@ -334,8 +334,8 @@ def entity_resolution_estimates(
         metrics except the pair metrics and bcubed_precision. If the labels contradict
         `labels_are_sample`, all values are NULL. The standard error and the limits are NULL if
         there are fewer than 2 labels or if the value is 0. With 'records', the standard error and
-        the limits are NULL if no pair of labeled rows is right or no pair is wrong, unless all rows
-        have labels.
+        the limits are instead NULL if no pair of labeled rows is right or no pair is wrong, unless
+        all rows have labels.
 
     Raises
     ------

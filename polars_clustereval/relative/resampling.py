@@ -218,7 +218,7 @@ def _describe_clusters(
 def _blocks(n_samples: int, size: int) -> Iterator[tuple[int, int]]:
     """Yield the index of each block's first sample and the block's number of samples.
 
-    A sample has `size` cells.
+    A sample has at most `size` cells.
     """
     step = max(1, _CELLS_PER_BATCH // max(1, size))
     for first in range(0, n_samples, step):

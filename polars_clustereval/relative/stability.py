@@ -361,8 +361,8 @@ def _check_reference(reference: object, dtype: pl.DataType) -> pl.Expr:
 def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
     """Add the column is_reference to `runs`: whether a run is the one named `reference`.
 
-    `runs` has one row per run. Raise an error if `reference` does not have the type of the column
-    run. On collection, raise an error if there are runs but none of them is `reference`.
+    `runs` has one row per run. Raise an error if `reference` is not a value of the type of the
+    column run. On collection, raise an error if there are runs but none of them is `reference`.
     """
     value = _check_reference(reference, runs.collect_schema()["run"])
     is_reference = pl.col("run") == value
@@ -488,7 +488,7 @@ def run_agreement(
     ClusterEvalError
         If a column does not exist or cannot be grouped, if a run or an id is NULL, or if an id
         occurs twice in a run. An error is also raised if ids differ while require_same_ids is True,
-        if noise and cluster have different types, or if an option is unknown.
+        if noise is not a value of the type of cluster, or if an option is unknown.
 
     Notes
     -----
@@ -641,7 +641,7 @@ def cluster_stability(
     ClusterEvalError
         If a column does not exist or cannot be grouped, if a run or an id is NULL, or if an id
         occurs twice in a run. An error is also raised if the run `reference` does not exist, if
-        noise and cluster have different types, or if noise_as is unknown.
+        noise is not a value of the type of cluster, or if noise_as is unknown.
 
     Notes
     -----

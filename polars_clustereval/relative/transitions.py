@@ -246,7 +246,8 @@ def run_transitions(
     min_share : float
         A link counts for a cluster if the common ids are at least this share of its ids.
         With 0.1, a split cluster's parts and a merged cluster's sources are ignored if they contain
-        less than a tenth of the cluster's ids. The share must be between 0 and the threshold.
+        less than a tenth of the cluster's ids. The share must be at least 0 and at most the
+        threshold.
     partition_by : str, Expr or sequence of these, optional
         Columns in both frames that define groups to be evaluated separately. NULL is also a group.
     noise : object, optional
@@ -270,7 +271,8 @@ def run_transitions(
           'split and merged', 'scattered' and 'gathered'. A row is scattered if the share of the old
           cluster's ids that are in the row's new clusters is below the threshold. A row is gathered
           if the share of the new cluster's ids that are in the row's old clusters is below the
-          threshold.
+          threshold. The row of a part is never scattered, and the row of a source is never
+          gathered.
         * n_before and n_after are the numbers of ids in the row's old clusters and new clusters,
           respectively.
         * n_common is the number of ids that the row's old and new clusters have in common.
@@ -285,8 +287,8 @@ def run_transitions(
     ------
     ClusterEvalError
         If a column does not exist, cannot be grouped, or has different types in the two frames, or
-        if an id is NULL or occurs twice in a run. An error is also raised if noise and cluster have
-        different types, or if an option is unknown.
+        if an id is NULL or occurs twice in a run. An error is also raised if noise is not a value
+        of the type of cluster, or if an option is unknown.
 
     Notes
     -----

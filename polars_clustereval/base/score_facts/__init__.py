@@ -32,5 +32,5 @@ COLUMN_SCORES: tuple[Entry, ...] = (
 
 
 def entries_of(table: str) -> Mapping[str, Entry]:
-    """Return a mapping from the scores in `table` to their entries, in column order."""
+    """Return a mapping from the names of scores in `table` to their entries, in column order."""
     return {entry.name: entry for entry in COLUMN_SCORES if entry.table == table}

@@ -285,7 +285,7 @@ _PAIRWISE_REPORT = (
         source="Rohlf (1974), Methods of comparing classifications, "
         "doi:10.1146/annurev.es.05.110174.000533.",
         elsewhere={"clusterCrit": "G_plus"},
-        differs="NbClust divides the index by n (n − 1).",
+        differs="NbClust divides 2 s⁻ by n (n − 1).",
     ),
     _index_of_pairs(
         name="tau",

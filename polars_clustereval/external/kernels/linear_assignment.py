@@ -48,8 +48,8 @@ class Cells(NamedTuple):
 def matched_weights(cells: Cells, n_problems: int) -> Floats:
     """Return an array (n_problems,) with the total weight of each problem's best matching.
 
-    No row or column may belong to more than one problem. Raise an error if a connected part of a
-    problem is too large.
+    No row or column may belong to more than one problem. Raise an error if a connected part of
+    the undecided cells is too large.
     """
     matched, left = _decide_cells(cells)
     totals = np.zeros(n_problems)
