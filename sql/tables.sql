@@ -924,7 +924,7 @@ COMMENT ON MACRO TABLE clustereval.internal_report IS
 
 COMMENT ON MACRO TABLE clustereval.internal_report_from_states IS
 'The internal_report of points, computed from the saved states of their clusters. The rows and '
-'columns that internal_report would return for all points in the states. The indices compactness, '
+'the columns of internal_report for all points in the states. The indices compactness, '
 'davies_bouldin_score and pbm_index depend on mean distances. Because mean distances can be '
 'merged for sqeuclidean but not for euclidean, these three indices are NULL for euclidean. The '
 'time grows with clusters^2 x coordinates. On two cores, DuckDB processes about 46,000 clusters '

@@ -575,8 +575,8 @@ def internal_report_from_states(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, with the rows and columns that internal_report would return for all
-        points in the states. The indices compactness, davies_bouldin_score and pbm_index depend on
+        Same kind as `frame`, with the rows and the columns of internal_report for all points in the
+        states. The indices compactness, davies_bouldin_score and pbm_index depend on
         mean distances. Because mean distances can be merged for sqeuclidean but not for euclidean,
         these three indices are NULL for euclidean.
 
