@@ -130,7 +130,7 @@ def label_entropy(label: Column, cluster: Column) -> pl.Expr:
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : cluster_entropy
-    Names elsewhere : scipy: stats.entropy of their sizes
+    Names elsewhere : scipy: stats.entropy of the label sizes
     SQL : clustereval.label_entropy(label, cluster)
 
     Examples
@@ -155,7 +155,7 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : label_entropy
-    Names elsewhere : scipy: stats.entropy of their sizes
+    Names elsewhere : scipy: stats.entropy of the cluster sizes
     SQL : clustereval.cluster_entropy(label, cluster)
 
     Examples
@@ -179,7 +179,7 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
     Special cases : 0 if there is only one label and only one cluster. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
-    Names elsewhere : scipy: stats.entropy of the sizes of the cells
+    Names elsewhere : scipy: stats.entropy of the cell sizes
     SQL : clustereval.joint_entropy(label, cluster)
 
     Examples
