@@ -16,9 +16,9 @@ import sklearn.metrics
 from scipy import stats
 
 import polars_clustereval as ce
-from polars_clustereval.catalogue import entries, reading
+from polars_clustereval.catalogue import entries, reading, show_cases
 from tests.support import registry
-from tests.support.stated_ranges import bound_of, stated_by
+from tests.support.stated_ranges import BEST_IN_WORDS, bound_of, stated_by
 
 ROOT = Path(__file__).parent.parent
 NAMES = list(entries())
@@ -309,14 +309,33 @@ def test_words_for_values(name: str, value: float | None, words: str | None) -> 
 # describe ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("purity", "1 if every cluster is a singleton. NULL if there are no rows."),
+        ("ssw", "NULL if there are no points."),
+        ("separation", "NULL if there are no points, or if k = 1."),
+        ("dunn_index", "NULL if there are no points, if k = 1 or k = n, or if max_diameter = 0."),
+        (
+            "tau",
+            (
+                "NULL if there are no points, or if k = 1 or k = n. "
+                "In the range, m = √(2 N_W N_B / (N_T (N_T − 1))), which is reached if s⁻ = 0."
+            ),
+        ),
+    ],
+)
+def test_cases_are_whole_sentences(name: str, text: str) -> None:
+    assert show_cases(entries()[name]) == text
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_describe_says_all(name: str) -> None:
     entry = entries()[name]
     text = ce.describe(name)
     assert text.startswith(f"{entry.title}\n\n")
     flat = " ".join(text.split())
-    words = {"high": "higher is better", "low": "lower is better"}
-    best = {**words, "": "neither high nor low is better"}.get(entry.best, f"best {entry.best}")
+    best = BEST_IN_WORDS.get(entry.best, f"best {entry.best}")
     for part in (
         *(entry.definition, f"Range {entry.range}, {best}", f"Source {entry.source}"),
         *re.split(r"; |\. ", entry.special_cases),

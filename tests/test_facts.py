@@ -16,7 +16,13 @@ import polars_clustereval as ce
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.cli.schemas import read_schema
 from tests.support import engines
-from tests.support.stated_ranges import bound_of, comments, is_constant, range_of_metric
+from tests.support.stated_ranges import (
+    BEST_IN_WORDS,
+    bound_of,
+    comments,
+    is_constant,
+    range_of_metric,
+)
 from tools import facts as command
 from tools.exports import metrics_in
 from tools.metric_docstrings import check_range, read_elsewhere, read_items
@@ -147,13 +153,6 @@ def test_a_page_without_the_end_of_a_block_is_refused() -> None:
 
 
 # One fact in every place -------------------------------------------------------------------------
-
-
-BEST_IN_WORDS = {
-    "high": "higher is better",
-    "low": "lower is better",
-    "": "neither high nor low is better",
-}
 
 
 def places(facts: MetricFacts) -> dict[str, str]:

@@ -39,7 +39,7 @@ FAMILIES = {
         "very different sizes. Start with `adjusted_mutual_info_score`, and read "
         "`homogeneity_score` and `completeness_score` together.",
         "Scores that are not adjusted for chance rise with the number of clusters, even if the "
-        "clusters are random. Entropies are in nats.",
+        "clusters are random.",
     ),
     "set matching": Advice(
         "You want a number for each row or each cluster that you can explain to anyone, such as "

@@ -18,7 +18,7 @@ import duckdb
 
 import polars_clustereval as ce
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
-from polars_clustereval.catalogue import entries
+from polars_clustereval.catalogue import entries, show_cases
 from polars_clustereval.cli.doubts import PLACEHOLDERS
 from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.cli.sentences import SENTENCES
@@ -119,7 +119,7 @@ def describe_score(name: str, meaning: Meaning) -> dict[str, Any]:
     }
     if entry is not None:
         facts["definition"] = entry.definition
-        facts["cases"] = entry.special_cases
+        facts["cases"] = show_cases(entry)
         facts["source"] = entry.source
         if entry.scale is not None:
             facts["scale"] = entry.scale._asdict()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from polars_clustereval import __version__
 from polars_clustereval.base.quoting import escape_controls
+from polars_clustereval.catalogue import show_cases
 
 from .findings import choose_clusters
 from .numbers import show_number
@@ -234,10 +235,9 @@ def _write_definition(score: Score) -> str:
     """
     if score.entry is None:
         return ""
-    cases = f"<br>{_text(score.entry.special_cases)}" if score.entry.special_cases else ""
     return (
-        f"<dt>{_text(score.entry.title)}</dt><dd>{_text(score.entry.definition)}{cases}"
-        f"<br><cite>{_text(score.entry.source)}</cite></dd>"
+        f"<dt>{_text(score.entry.title)}</dt><dd>{_text(score.entry.definition)}"
+        f"<br>{_text(show_cases(score.entry))}<br><cite>{_text(score.entry.source)}</cite></dd>"
     )
 
 

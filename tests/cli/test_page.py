@@ -634,6 +634,11 @@ def test_pictures_of_labels_and_points(page_of: Page) -> None:
     ]
 
 
+def test_definitions_state_when_a_score_is_null(page_of: Page) -> None:
+    html = page_of(IRIS, *FLOWERS, *QUICK, ending="html").read_text(encoding="utf-8")
+    assert "<br>NULL if there are no points, or if k = 1 or k = n.<br><cite>Davies and" in html
+
+
 def test_pictures_of_points_without_labels(page_of: Page) -> None:
     html = page_of(IRIS, *FLOWERS, *QUICK, ending="html").read_text(encoding="utf-8")
     titles = re.findall(r'<img alt="(.*?)"', html)

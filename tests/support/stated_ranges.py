@@ -26,6 +26,12 @@ SPELLINGS = {
     "∞": "inf",
     "the smaller entropy": "smaller entropy",
 }
+#: What descriptions say of a best value that is not a number.
+BEST_IN_WORDS = {
+    "high": "higher is better",
+    "low": "lower is better",
+    "": "neither high nor low is better",
+}
 #: Bounds that are no constants, from a row.
 BOUNDS: dict[str, Callable[[Mapping[str, Any]], float]] = {
     "ln n": lambda row: math.log(row["n"]),

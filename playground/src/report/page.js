@@ -101,10 +101,10 @@ function drawCard(score) {
 
 function drawDefinition({ title, definition, cases, source }) {
   if (definition === undefined) return [];
-  const more = cases === "" ? [] : [element("br"), cases];
+  const cite = element("cite", {}, source);
   return [
     element("dt", {}, title),
-    element("dd", {}, definition, more, element("br"), element("cite", {}, source)),
+    element("dd", {}, definition, element("br"), cases, element("br"), cite),
   ];
 }
 
