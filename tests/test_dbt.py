@@ -278,7 +278,7 @@ def test_the_plugin_refuses_a_taken_name() -> None:
 
     con = duckdb.connect()
     con.execute("CREATE SCHEMA clustereval")
-    with pytest.raises(DbtRuntimeError, match=r'has a schema "clustereval".*: drop it, or give it'):
+    with pytest.raises(DbtRuntimeError, match=r'has a schema "clustereval".*; drop it, or give it'):
         Plugin("clustereval", {}).configure_connection(con)
 
 

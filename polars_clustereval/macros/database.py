@@ -140,6 +140,6 @@ def _refuse_taken_name(con: duckdb.DuckDBPyConnection) -> None:
     for (kind,) in con.execute(query, {"name": _NAME}).fetchall():
         msg = (
             f"the connection has a {kind} {quote_identifier(_NAME)}, "
-            "which makes the names of the macros ambiguous; drop it or rename it"
+            "which makes the names of the macros ambiguous; drop it, or give it another name"
         )
         raise ClusterEvalError(msg)
