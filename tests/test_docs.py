@@ -292,6 +292,9 @@ def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
     assert "The points, one per row." in functions, "the docstring of internal_report"
     assert " : as in " not in functions
     assert "as in internal_report</code>" not in functions
+    scores = (site / "api_scores.html").read_text(encoding="utf-8")
+    assert scores.count("<li><strong>Best value:</strong> ") == scores.count("Facts</summary>") > 0
+    assert "<code>clustereval.rand_score(label, cluster)</code></li>" in scores
 
 
 def test_programs_find_every_question_and_page() -> None:
