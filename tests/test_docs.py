@@ -295,6 +295,15 @@ def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
     scores = (site / "api_scores.html").read_text(encoding="utf-8")
     assert scores.count("<li><strong>Best value:</strong> ") == scores.count("Facts</summary>") > 0
     assert "<code>clustereval.rand_score(label, cluster)</code></li>" in scores
+    pages = [path.read_text(encoding="utf-8") for path in site.glob("api_*.html")]
+    macros = set(
+        re.findall(r"^CREATE OR REPLACE MACRO clustereval\.(\w+)", ce.bundle(), re.MULTILINE)
+    )
+    boxes = sum(page.count("<summary>The macro in SQL</summary>") for page in pages)
+    assert boxes == len(macros & set(ce.__all__)) > 100
+    assert "clustereval.internal_report(tbl, vector, cluster, distance := " in functions
+    assert "<li><code>noise</code>: The value of cluster that marks noise.</li>" in functions
+    assert not any("language-sql" in page for page in pages), "blocks that the playground would run"
 
 
 def test_programs_find_every_question_and_page() -> None:

@@ -19,8 +19,9 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 #: A note at the top, since the files alone show names.
 NOTE = (
-    "The site that `make docs` builds shows the docstring below each name; so do "
-    "`help(ce.external_report)` in Python and, for scores and tables, `ce.describe`."
+    "The site that `make docs` builds shows the docstring below each name, with the SQL macro of "
+    "the same name. `help(ce.external_report)` shows the docstring in Python, and so does "
+    "`ce.describe` for scores and tables."
 )
 #: By page: its title, and what a reader finds there.
 PAGES = {

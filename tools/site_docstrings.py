@@ -2,33 +2,43 @@
 
 Docstrings say ``noise, weights : as in internal_report``; `ce.describe` and the site show what that
 is. The facts of a metric are lines, ``Best value : 1``, which Markdown would run together in one
-paragraph; the site shows a list.
+paragraph; the site shows a list. Next to the function is the macro of the same name, as DuckDB
+describes it.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
+import duckdb
 from griffe import Extension, Function
 
+import polars_clustereval as ce
 from polars_clustereval.catalogue.callables import parameters_of
 
 
-def section(title: str) -> re.Pattern[str]:
+def section_pattern(title: str) -> re.Pattern[str]:
     """The pattern of the text of a section, whose title is underlined."""
     start = f"{title}\n{'-' * len(title)}\n"
     return re.compile(rf"(?<=^{start}).*?(?=^\w+\n---|\Z)", re.DOTALL | re.MULTILINE)
 
 
-PARAMETERS = section("Parameters")
-FACTS = section("Facts")
+PARAMETERS = section_pattern("Parameters")
+FACTS = section_pattern("Facts")
 #: A fact begins at the margin; what goes on in the next lines is indented.
 FACT = re.compile(r"^(\w[\w ]*?) : ((?:.|\n(?= ))*)", re.MULTILINE)
+#: What is before the sections.
+DEFINITION = re.compile(r"\A.*?(?=^\w+\n---|\Z)", re.DOTALL | re.MULTILINE)
+#: The names and the defaults of the parameters of a macro.
+SIGNATURE = re.compile(
+    r"^CREATE OR REPLACE MACRO clustereval\.(\w+)\((.*?)\)\s+AS\b", re.DOTALL | re.MULTILINE
+)
 
 
 class Docstrings(Extension):
-    """Writes out the parameters and the facts of the functions that the package declares."""
+    """Writes out parameters, facts and macros of the functions that the package declares."""
 
     def on_function(self, *, func: Function, **_: Any) -> None:
         if func.docstring is None:
@@ -36,7 +46,11 @@ class Docstrings(Extension):
         text = func.docstring.value
         if " : as in " in text:
             text = write_out_parameters(func.name, text)
-        func.docstring.value = FACTS.sub(list_facts, text, count=1)
+        text = FACTS.sub(list_facts, text, count=1)
+        if func.name in macros() and func.name in ce.__all__:
+            box = macros()[func.name].box()
+            text = DEFINITION.sub(lambda found: f"{found[0].rstrip()}\n\n{box}\n", text, count=1)
+        func.docstring.value = text
 
 
 def write_out_parameters(name: str, docstring: str) -> str:
@@ -51,10 +65,66 @@ def write_out_parameters(name: str, docstring: str) -> str:
 
 
 def list_facts(facts: re.Match[str]) -> str:
-    """The section Facts as a list in Markdown."""
-    return FACT.sub(lambda fact: f"- **{fact[1]}:** {show_fact(fact[1], fact[2])}", facts[0])
+    """The section Facts as a list in Markdown, in which the call in SQL is code."""
+    items = FACT.sub(r"- **\1:** \2", facts[0])
+    return re.sub(r"(?<=^- \*\*SQL:\*\* )(.*)$", r"`\1`", items, flags=re.MULTILINE)
 
 
-def show_fact(name: str, text: str) -> str:
-    """The text of a fact in Markdown: a call in SQL is code."""
-    return f"`{text}`" if name == "SQL" else text
+class SqlMacro(NamedTuple):
+    """A macro of the package."""
+
+    name: str
+    #: The parameters, with the defaults, in one line.
+    signature: str
+    #: The names of the parameters.
+    parameters: list[str]
+    #: The text of COMMENT ON MACRO: sentences, of which those on parameters begin with names.
+    comment: str
+
+    def box(self) -> str:
+        """A box in Markdown, closed until the reader opens it.
+
+        The signature is no query, which the playground would run: its block is of text.
+        """
+        call = f"clustereval.{self.name}({self.signature})"
+        lines = ["```text", *wrap(call), "```", "", *self.paragraphs()]
+        return "\n".join(['??? info "The macro in SQL"', "", *(f"    {x}".rstrip() for x in lines)])
+
+    def paragraphs(self) -> list[str]:
+        """The comment, with the parameters as a list."""
+        one = rf"(?:{'|'.join(self.parameters)})"
+        start = rf"(?<=[.?] )({one}(?:, {one})*)(?: \(([^()]*)\))?: "
+        parts = re.split(start, self.comment)
+        lines = [parts[0].rstrip(), ""]
+        for names, choices, meaning in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+            head = f"`{names}`" + (f" ({choices})" if choices else "")
+            text, is_last, source = meaning.partition("Source: ")
+            lines.append(f"- {head}: {text.rstrip()}")
+            lines += ["", f"Source: {source}"] if is_last else []
+        return lines
+
+
+def wrap(call: str) -> list[str]:
+    """A call, in lines of at most 80 characters that are broken at commas."""
+    lines = [""]
+    for part in re.split(r"(?<=, )", call):
+        if lines[-1] and len(lines[-1] + part) > 80:
+            lines = [*lines[:-1], lines[-1].rstrip(), "  "]
+        lines[-1] += part
+    return lines
+
+
+@cache
+def macros() -> dict[str, SqlMacro]:
+    """The macros by name, as DuckDB lists them."""
+    con = duckdb.connect()
+    ce.register(con)
+    query = (
+        "SELECT function_name, parameters, comment FROM duckdb_functions() "
+        "WHERE schema_name = 'clustereval' AND NOT starts_with(function_name, '_')"
+    )
+    signatures = {name: " ".join(text.split()) for name, text in SIGNATURE.findall(ce.bundle())}
+    return {
+        name: SqlMacro(name, signatures[name], parameters, comment)
+        for name, parameters, comment in con.execute(query).fetchall()
+    }

@@ -24,16 +24,17 @@ HEAD = """\
 """
 #: How the section Returns of a table begins; what follows is right for SQL too.
 RETURNS = re.compile(r"DataFrame or LazyFrame\s+Same kind as `frame\w*`(?:, with |, |: )")
-#: Sentences about what Polars does with a plan or a stream, and numpy with the points in memory.
-ONLY_IN_PYTHON = re.compile(r"\b(LazyFrame|Polars|in memory|streams?)\b")
+#: Sentences about plans and streams of Polars, points in the memory of numpy, and `ce.describe`.
+ONLY_IN_PYTHON = re.compile(r"\b(LazyFrame|Polars|in memory|streams?|describe(?=\())\b")
 #: Words of Polars, and the same in SQL.
 IN_SQL = (
     (r"\bframe_(labels|clusters|before|after)\b", r"tbl_\1"),
-    (r"\b(the|both|a) frame", r"\1 table"),
+    (r"\b(?i:(the|both|a|first|second)) frame", r"\1 table"),
+    (r"\bis None\b", "is NULL"),
     (r"\bframe\b", "tbl"),
     (r"\bthe partition columns\b", "partition_key"),
     (r"\bnamed as its expression\b", "named as its macro"),
-    (r"(\w)=(\w)", r"\1 := \2"),
+    (r"(\w)=([\w'])", r"\1 := \2"),
 )
 
 
