@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
 import polars_clustereval as ce
 from polars_clustereval.catalogue import entries
@@ -115,10 +116,30 @@ def test_notebooks_show_a_score_as_a_table() -> None:
     head, line, *rows = table.splitlines()
     assert (head, line) == ("| | |", "|---|---|")
     facts = dict(row.strip("| ").split(" | ", 1) for row in rows)
-    assert facts["Range"] == r"\[0, ∞), higher is better"
+    assert facts["Range"] == "&#91;0, ∞), higher is better"
     assert facts["SQL"].startswith("`SELECT gdi_53 FROM clustereval.dunn_index(")
     known = ["Family", "Notation", "Range", "Cases", "Source", "Cost", "Differs", "SQL", "Polars"]
     assert list(facts) == known
+
+
+def words_shown(markdown: str) -> str:
+    """The letters that a reader of a text in Markdown sees, without blanks."""
+    shown = [
+        part.content
+        for block in MarkdownIt("gfm-like").parse(markdown)
+        for part in block.children or ()
+    ]
+    return "".join("".join(shown).split())
+
+
+@pytest.mark.parametrize("name", ["rand_score", "gdi_53", "external_findings", "vdm_encode"])
+def test_notebooks_show_every_character_of_a_description(name: str) -> None:
+    text = ce.describe(name)
+    markdown = text._repr_markdown_()  # type: ignore[attr-defined]
+    assert words_shown(markdown) == "".join(text.split())
+    assert words_shown("a *b* &#91;c \\* d") == "ab[c*d", "markup is not shown"
+    outside_calls = re.sub(r"`[^`]*`", "", markdown)
+    assert not re.search(r"[<>$~]|\\[^\\`*_{}|]", outside_calls), "marimo reads these otherwise"
 
 
 def test_notebooks_show_the_list_as_it_is() -> None:

@@ -303,8 +303,13 @@ def _write_markdown(known: Description) -> str:
 
 
 def _escape_markup(text: str) -> str:
-    """Escape text for Markdown, so that notebooks do not show any of it as markup or formulas."""
-    return re.sub(r"([\\`*_{}\[\]<>|$~])", r"\\\1", text)
+    """Escape text for Markdown, so that notebooks do not show any of it as markup or formulas.
+
+    Some characters are written as references, because marimo shows a backslash before them, or
+    reads the text between two of them as a formula.
+    """
+    escaped = re.sub(r"([\\`*_{}|])", r"\\\1", text.replace("&", "&amp;"))
+    return re.sub(r"[\[\]<>$~]", lambda found: f"&#{ord(found[0])};", escaped)
 
 
 def _list_others() -> str:
