@@ -87,7 +87,7 @@ def external_findings(
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> findings = ce.external_findings(six, "label", "cluster")
     >>> findings.select("code", "cluster", "label", "finding").row(0)
-    ('mixed_cluster', 1, 'a', '50 % of its 2 rows have its most frequent label')
+    ('mixed_cluster', 1, 'a', '50 % of the cluster's 2 rows have its most frequent label')
     """
     results = ("severity", "code", "cluster", "label", "n", "value", "finding")
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
@@ -143,7 +143,7 @@ def _find_divided(
     severity = pl.when(share < 0.5).then(pl.lit("problem")).otherwise(pl.lit("warning"))
     is_near = share >= 0.795
     percent = pl.when(is_near).then(pl.lit("just below 80 %")).otherwise(percent_as_text(share))
-    text = pl.format(f"{{}} of its {{}} {words}", percent, count_as_text(n, "row"))
+    text = pl.format(f"{{}} of the {side}'s {{}} {words}", percent, count_as_text(n, "row"))
     columns = {side: pl.col(side), other: pl.col("majority")}
     return make_finding(
         divided,

@@ -77,8 +77,8 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
       mixed.partition_key, 5, clustereval._severity_of_share(share), 'mixed_cluster',
       mixed.cluster, mixed.majority, n, share,
       concat(
-        clustereval._divided_share_as_text(share), ' of its ', clustereval._count_as_text(n, 'row'),
-        ' have its most frequent label'
+        clustereval._divided_share_as_text(share), ' of the cluster''s ',
+        clustereval._count_as_text(n, 'row'), ' have its most frequent label'
       )
     FROM mixed_clusters AS mixed
     UNION ALL
@@ -86,8 +86,8 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
       split.partition_key, 6, clustereval._severity_of_share(share), 'split_label',
       split.majority, split.label, n, share,
       concat(
-        clustereval._divided_share_as_text(share), ' of its ', clustereval._count_as_text(n, 'row'),
-        ' are in the cluster that has the most'
+        clustereval._divided_share_as_text(share), ' of the label''s ',
+        clustereval._count_as_text(n, 'row'), ' are in the cluster that has the most'
       )
     FROM split_labels AS split
   )

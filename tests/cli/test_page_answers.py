@@ -83,7 +83,7 @@ def test_a_good_clustering(run: Run, write_points: Callable[..., Path]) -> None:
 FAULTS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
     "two clusters merged": (
         lambda frame: frame.with_columns(pl.col("cluster").replace(2, 1)),
-        "🟠 Cluster 1: 50 % of its 200 rows have its most frequent label: 1",
+        "🟠 Cluster 1: 50 % of the cluster's 200 rows have its most frequent label: 1",
     ),
     "a cluster split": (
         lambda frame: frame.with_columns(
@@ -91,7 +91,7 @@ FAULTS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
             .then(9)
             .otherwise("cluster")
         ),
-        "🟠 Label 0: 57 % of its 100 rows are in the cluster that has the most: 9",
+        "🟠 Label 0: 57 % of the label's 100 rows are in the cluster that has the most: 9",
     ),
     "a column that is not scaled": (
         lambda frame: frame.with_columns(pl.col("x") * 1000),
@@ -111,7 +111,7 @@ FAULTS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
     ),
     "random clusters": (
         lambda frame: frame.with_columns(cluster=pl.int_range(pl.len()) // 7 % 3),
-        "🔴 Cluster 0: 42 % of its 104 rows have its most frequent label: 0",
+        "🔴 Cluster 0: 42 % of the cluster's 104 rows have its most frequent label: 0",
     ),
     "points of two clusters exchanged": (
         lambda frame: frame.with_columns(
@@ -160,8 +160,8 @@ def test_steps(run: Run, write_points: Callable[..., Path]) -> None:
 def test_findings_of_labels_alone_and_of_points_alone(run: Run) -> None:
     labels = items_below(run("report", IRIS, *KMEANS, *QUICK), "Findings")
     assert labels[1:] == [
-        "🟠 Cluster 0: 77 % of its 62 rows have its most frequent label: versicolor",
-        "🟠 Label virginica: 72 % of its 50 rows are in the cluster that has the most: 2",
+        "🟠 Cluster 0: 77 % of the cluster's 62 rows have its most frequent label: versicolor",
+        "🟠 Label virginica: 72 % of the label's 50 rows are in the cluster that has the most: 2",
     ]
     points = items_below(
         run("report", IRIS, "--vector", WIDE, "--cluster", "kmeans", *QUICK), "Findings"
@@ -270,8 +270,8 @@ def test_kinds_of_columns_in_words() -> None:
 def test_findings_on_the_terminal(run: Run, engine_name: str) -> None:
     text = run("findings", IRIS, *KMEANS, "--engine", engine_name)
     assert text.split("\n\n")[1].splitlines() == [
-        "warning  Cluster 0: 77 % of its 62 rows have its most frequent label: versicolor",
-        "warning  Label virginica: 72 % of its 50 rows are in the cluster that has the most: 2",
+        "warning  Cluster 0: 77 % of the cluster's 62 rows have its most frequent label: versicolor",
+        "warning  Label virginica: 72 % of the label's 50 rows are in the cluster that has the most: 2",
     ]
     clean = ("--vector", "petal_length", "--cluster", "kmeans", "--engine", engine_name)
     assert "nothing was found" in run("findings", IRIS, *clean)
@@ -362,7 +362,7 @@ def test_a_section_for_each_partition_the_worst_first(run: Run, tmp_path: Path, 
         region = name.removeprefix("region ")
         assert float(score) == pytest.approx(wanted[None if region == "NULL" else region], abs=1e-4)
     merged = markdown.split("## region NULL")[1].split("## region east")[0]
-    assert "50 % of its 200 rows have its most frequent label" in merged
+    assert "50 % of the cluster's 200 rows have its most frequent label" in merged
     assert "partition_by := " in markdown.split("## SQL")[1]
 
 

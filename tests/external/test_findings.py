@@ -72,7 +72,7 @@ def test_a_mixed_cluster_and_split_labels(engine: Engine) -> None:
             0,
             4,
             0.5,
-            "50 % of its 4 rows have its most frequent label",
+            "50 % of the cluster's 4 rows have its most frequent label",
         ),
         *(
             (
@@ -85,8 +85,8 @@ def test_a_mixed_cluster_and_split_labels(engine: Engine) -> None:
                 f"{text} in the cluster that has the most",
             )
             for cluster, label, n, value, text in (
-                (8, 1, 3, 2 / 3, "67 % of its 3 rows are"),
-                (7, 2, 2, 0.5, "50 % of its 2 rows are"),
+                (8, 1, 3, 2 / 3, "67 % of the label's 3 rows are"),
+                (7, 2, 2, 0.5, "50 % of the label's 2 rows are"),
             )
         ),
     ]
@@ -114,8 +114,8 @@ def test_a_share_that_rounds_to_the_limit(engine: Engine) -> None:
     rows = [(0, 0)] * 799 + [(2, 0)] * 201 + [(1, 1)] * 799 + [(1, 2)] * 201
     found = [row for row in label_findings(engine, rows) if row["n"] == 1000]
     assert [row["finding"] for row in found] == [
-        "just below 80 % of its 1000 rows have its most frequent label",
-        "just below 80 % of its 1000 rows are in the cluster that has the most",
+        "just below 80 % of the cluster's 1000 rows have its most frequent label",
+        "just below 80 % of the label's 1000 rows are in the cluster that has the most",
     ]
 
 
@@ -217,7 +217,8 @@ def by_definition(rows: Sequence[Pair]) -> list[Row]:
             share = Fraction(most, size)
             if share < Fraction(4, 5):
                 severity = "problem" if share < Fraction(1, 2) else "warning"
-                text = f"{per_cent(share)} of its {size} row{'' if size == 1 else 's'} {words}"
+                rows_of = f"the {code.split('_')[1]}'s {size} row{'' if size == 1 else 's'}"
+                text = f"{per_cent(share)} of {rows_of} {words}"
                 subjects = (key, majority) if code == "mixed_cluster" else (majority, key)
                 found.append((severity, code, *subjects, size, share, text))
     last = float("inf")
