@@ -1,8 +1,6 @@
 """Every snippet of the pages and every example in a header of sql/ runs."""
 
-import ast
 import re
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,33 +63,21 @@ def con(
 
 @pytest.mark.parametrize("page", README_FIRST)
 def test_python_of_pages(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python of a page runs, and prints what the comments after its prints say."""
+    """The Python of a page runs, and prints what the page shows: in comments, or below."""
     monkeypatch.chdir(ROOT)
-    printed: list[str] = []
-    names: dict[str, object] = {"print": lambda *values: printed.append(" ".join(map(str, values)))}
-    handler = signal.getsignal(signal.SIGINT)  # which a page replaces
-    for block in blocks("python", page):
-        del printed[:]
-        try:
-            exec(block, names)
-        finally:
-            signal.signal(signal.SIGINT, handler)
-        wanted = comments_of_prints(block)
-        assert len(printed) == len(wanted)
-        for text, comment in zip(printed, wanted, strict=True):
-            assert comment in (None, text)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = page_outputs.with_python_outputs(text)
+    assert page_outputs.same_text(found, text) or found == text, "see make outputs"
 
 
-def comments_of_prints(block: str) -> list[str | None]:
-    """The comment at the end of each print, None where there is none."""
-    lines = block.splitlines()
-    calls = [node for node in ast.parse(block).body if isinstance(node, ast.Expr)]
-    ends = [
-        lines[(node.end_lineno or 0) - 1][node.end_col_offset or 0 :]
-        for node in calls
-        if ast.unparse(node).startswith("print(")
-    ]
-    return [end.strip().removeprefix("# ") or None for end in ends]
+def test_a_print_that_writes_something_else_is_noticed() -> None:
+    page = "```python\nprint(1 / 4)  # 0.25\nprint(1 / 3)\nprint('a\\nb')\n```\n"
+    shown = page_outputs.with_python_outputs(page)
+    assert shown == f"{page}\n```text\n0.3333333333333333\na\nb\n```\n"
+    assert page_outputs.with_python_outputs(shown) == shown
+    assert page_outputs.with_python_outputs(shown.replace("\nb\n", "\n")) == shown
+    with pytest.raises(ValueError, match=r"has the comment '0\.5' and writes '0\.25'"):
+        page_outputs.with_python_outputs(page.replace("0.25", "0.5"))
 
 
 def test_there_are_printed_numbers() -> None:
@@ -99,7 +85,7 @@ def test_there_are_printed_numbers() -> None:
         page: sum(
             comment is not None
             for block in blocks("python", page)
-            for comment in comments_of_prints(block)
+            for comment in page_outputs.comments_of_prints(block)
         )
         for page in PAGES
     }

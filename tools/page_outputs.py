@@ -1,17 +1,20 @@
-"""`make outputs`: what the SQL and the shell calls of the pages print, written below them.
+"""`make outputs`: what the SQL, the Python and the shell calls of the pages print, below them.
 
 A text block right below a block of SQL is its output: the tables of its queries as the DuckDB
-shell draws them. In a console block the lines below a call are its output. Pages that are written
-as a whole by `make facts` show their numbers in sentences instead.
+shell draws them. A text block right below a block of Python is what its prints write that have no
+comment behind them with the output. In a console block the lines below a call are its output.
+Pages that are written as a whole by `make facts` show their numbers in sentences instead.
 """
 
 from __future__ import annotations
 
+import ast
 import io
 import math
 import os
 import re
 import shlex
+import signal
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING
@@ -26,11 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-#: Characters of a line: as many as a page shows without scrolling.
+#: Characters of a line of the terminal: as many as a page shows without scrolling.
 WIDTH = 100
+#: Characters of a line of a table in SQL, so that the sentences of findings are whole.
+TABLE_WIDTH = 120
 #: Rows of a table; DuckDB draws the first and the last ones of a longer table.
 ROWS = 10
 SQL = re.compile(r"^```sql\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+PYTHON = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 #: The end of a statement: the semicolon, and comments behind it.
 END = re.compile(r";\s*(?:--[^\n]*\s*)*\Z")
@@ -56,9 +62,11 @@ def sql_output(con: duckdb.DuckDBPyConnection, block: str) -> str:
         for statement in statements:
             if statement in queries:
                 # A relation's query ends before the semicolon and what follows it.
-                con.sql(END.sub("", statement.query)).show(max_width=WIDTH, max_rows=ROWS)
+                con.sql(END.sub("", statement.query)).show(max_width=TABLE_WIDTH, max_rows=ROWS)
             else:
                 con.execute(statement)
+    if "…" in printed.getvalue():
+        raise ValueError(f"a table is cut: select less, or give a name to a column: {block}")
     return "".join(f"{line.rstrip()}\n" for line in printed.getvalue().strip("\n").splitlines())
 
 
@@ -83,6 +91,54 @@ def console_output(block: str) -> str:
     """The calls of a console block, each with its output below it."""
     calls = [line for line in block.splitlines() if line.startswith("$ ")]
     return "\n".join(f"{call}\n{call_output(call[2:])}" for call in calls)
+
+
+def comments_of_prints(block: str) -> list[str | None]:
+    """The comment at the end of each print, None where there is none."""
+    lines = block.splitlines()
+    calls = [node for node in ast.parse(block).body if isinstance(node, ast.Expr)]
+    ends = [
+        lines[(node.end_lineno or 0) - 1][node.end_col_offset or 0 :]
+        for node in calls
+        if ast.unparse(node).startswith("print(")
+    ]
+    return [end.strip().removeprefix("# ") or None for end in ends]
+
+
+def run_python(block: str, names: dict[str, object]) -> list[str]:
+    """What each print of a block writes; the block defines further names."""
+    printed: list[str] = []
+    names["print"] = lambda *values: printed.append(" ".join(map(str, values)))
+    handler = signal.getsignal(signal.SIGINT)  # which a page replaces
+    try:
+        exec(block, names)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    return printed
+
+
+def with_python_outputs(text: str) -> str:
+    """The text of a page with the outputs of its blocks of Python, which run in order."""
+    names: dict[str, object] = {}
+
+    def fill(match: re.Match[str]) -> str:
+        block = match[1]
+        printed, comments = run_python(block, names), comments_of_prints(block)
+        for output, comment in zip(printed, comments, strict=True):
+            if comment not in (None, output):
+                raise ValueError(f"a print has the comment {comment!r} and writes {output!r}")
+        shown = [output for output, comment in zip(printed, comments, strict=True) if not comment]
+        lines = [line.rstrip() for output in shown for line in output.splitlines()]
+        if not lines:
+            return f"```python\n{block}```\n"
+        return "\n".join([f"```python\n{block}```\n", "```text", *lines, "```", ""])
+
+    return PYTHON.sub(fill, text)
+
+
+def has_python_outputs(text: str) -> bool:
+    """Whether a page has a print without a comment: the other pages need not run to be filled."""
+    return any(None in comments_of_prints(block) for block, _ in PYTHON.findall(text))
 
 
 def with_outputs(text: str, con: duckdb.DuckDBPyConnection) -> str:
@@ -126,6 +182,8 @@ def main() -> None:
         con.begin()
         filled = with_outputs(text, con)
         con.rollback()
+        if has_python_outputs(text):
+            filled = with_python_outputs(filled)
         if not same_text(filled, text):
             path.write_text(filled, encoding="utf-8")
             sys.stdout.write(f"{path.relative_to(ROOT)}\n")
