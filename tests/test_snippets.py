@@ -175,9 +175,10 @@ def test_blocks_without_an_output(block: str, message: str) -> None:
 
 
 def test_alink_page(con: duckdb.DuckDBPyConnection) -> None:
-    """The column `on the example` of the page, from the page's own queries."""
+    """The column `on the example` of the page, from the page's own points and queries."""
     internal, external, silhouette = blocks("sql", "docs/alink.md")
-    report = _last(con, internal)
+    con.execute(internal)
+    report = _last(con, "FROM clustereval.internal_report(points, vector, cluster)")
     centroids = con.execute("FROM clustereval.centroids(points, vector, cluster)").fetchall()
     found = report | _last(con, silhouette) | _last(con, external)
     printed = alink_values()

@@ -10,6 +10,9 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+import duckdb
+
+import polars_clustereval as ce
 from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.catalogue import (
     NOTATION,
@@ -19,10 +22,11 @@ from polars_clustereval.catalogue import (
     show_range,
     show_scale,
 )
+from tools import page_outputs
 from tools.metric_advice import FAMILIES, example_values, questions_answered, traps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from polars_clustereval.catalogue import Entry
 
@@ -46,10 +50,11 @@ In SQL, the comment on each macro says what it computes. Indices of points are d
 the comment of the table that contains them:
 
 ```sql
-SELECT function_name, comment
+SELECT function_name, split_part(comment, '. ', 1) AS first_sentence
 FROM duckdb_functions()
 WHERE 'clustereval' IN (schema_name, database_name)
-    AND function_name IN ('purity', 'pairwise_report');
+    AND function_name IN ('purity', 'pairwise_report')
+ORDER BY ALL;
 ```
 """
 SCALES = """
@@ -85,6 +90,7 @@ VIEWS = {
     ],
 }
 FRAMES = {
+    "dunn_index": ['flower = ["sepal_length", "sepal_width", "petal_length", "petal_width"]'],
     "overlapping_report": [
         'labels = iris.select("id", label="species")',
         'clusters = iris.select("id", cluster="kmeans")',
@@ -105,13 +111,16 @@ FRAMES = {
     ],
 }
 IN_SQL = {
-    "dunn_index": "iris, [petal_length, petal_width], kmeans, generalized := true",
+    # two coordinates alone have points of two clusters at the same place
+    "dunn_index": (
+        "iris, [sepal_length, sepal_width, petal_length, petal_width], kmeans, generalized := true"
+    ),
     "overlapping_report": "labels, clusters, id, label, cluster",
     "graph_report": "iris, id, kmeans, edges, id_l, id_r",
     "run_drift": "run_before, run_after, id, cluster",
 }
 IN_PYTHON = {
-    "dunn_index": 'iris, ["petal_length", "petal_width"], "kmeans", generalized=True',
+    "dunn_index": 'iris, flower, "kmeans", generalized=True',
     "overlapping_report": 'labels, clusters, "id", "label", "cluster"',
     "graph_report": 'iris, "id", "kmeans", edges, "id_l", "id_r"',
     "run_drift": 'run_before, run_after, "id", "cluster"',
@@ -151,7 +160,10 @@ def catalogue() -> str:
     """The page of all scores, a row for each."""
     tables = [markdown_table(family, scores) for family, scores in families().items()]
     scales = [f"- `{x.name}`: {show_scale(x.scale)}\n" for x in entries().values() if x.scale]
-    return "".join([HEAD, *tables, SCALES, *scales])
+    con = duckdb.connect()
+    ce.register(con)
+    head = page_outputs.with_python_outputs(page_outputs.with_outputs(HEAD, con))
+    return "".join([head, *tables, SCALES, *scales])
 
 
 def markdown_table(family: str, scores: Sequence[Entry]) -> str:
@@ -184,6 +196,7 @@ def family_page(family: str, scores: Sequence[Entry]) -> str:
         "[catalogue](metrics.md)."
     )
     queries = sql_of_all(tables, scores)
+    values = example_values(queries)
     head = [
         f"# {upper_first(family)}",
         f"**When to use these scores.** {FAMILIES[family].use}",
@@ -192,9 +205,11 @@ def family_page(family: str, scores: Sequence[Entry]) -> str:
         f"**Cost.** {cost}",
         related,
         f"```sql\n{queries}\n```",
+        "The scores, rounded to four digits:",
+        list_values(scores, values),
+        "In Python:",
         python_of_all(tables, scores),
     ]
-    values = example_values(queries)
     sections = [section(entry, cost, values[entry.name]) for entry in scores]
     return "\n\n".join([*head, *sections]) + "\n"
 
@@ -205,6 +220,13 @@ def names_of(table: str, scores: Sequence[Entry]) -> list[str]:
 
 def indented(names: str) -> str:
     return fill(names, 88, initial_indent="    ", subsequent_indent="    ")
+
+
+def list_values(scores: Sequence[Entry], values: Mapping[str, float | None]) -> str:
+    """A block with a line for each score and its value."""
+    width = max(len(entry.name) for entry in scores)
+    lines = [f"{entry.name:{width}}  {show_value(values[entry.name])}" for entry in scores]
+    return "\n".join(["```text", *lines, "```"])
 
 
 def sql_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
@@ -232,11 +254,11 @@ def python_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
     first = '"species"' if scores[0].kind == "external" else points
     for name in tables:
         arguments = IN_PYTHON.get(name, f'iris, {first}, "kmeans"')
-        columns = "".join(f'    "{column}",\n' for column in names_of(name, scores))
+        columns = indented(", ".join(f'"{column}"' for column in names_of(name, scores)))
         lines += [
             *FRAMES.get(name, []),
             f"report = ce.{name}({arguments})",
-            f"scores = report.select(\n{columns})",
+            f"scores = report.select(\n{columns}\n)",
         ]
     return "\n".join(["```python", *lines, "```"])
 
@@ -245,7 +267,7 @@ def section(entry: Entry, cost: str, value: float | None) -> str:
     """The facts of one score, its value on the example, and its calls side by side."""
     facts = {
         "Name": entry.title,
-        "Example": f"The query above returns {show_value(value)}.",
+        "Example": f"The query at the top of this page returns {show_value(value)}.",
         "Use it for": ", ".join(questions_answered().get(entry.name, [])),
         "Beware": upper_first(traps().get(entry.name, "")),
         "Range": show_range(entry),
