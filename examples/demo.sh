@@ -13,17 +13,26 @@ run() {
     "$@"
 }
 
+# Print a command with `head` behind it, then run both.
+run_first() {
+    lines=$1
+    shift
+    printf '\n$ %s | head -n %s\n' "$*" "$lines"
+    "$@" | head -n "$lines"
+}
+
 echo "150 flowers: how well do K-means clusters agree with their species?"
 run clustereval external iris.parquet --label species --cluster kmeans
 
 echo
-echo "1,797 handwritten digits, clustered 20 times: which run is best? All are scored at once."
-run clustereval external digits_runs.parquet --label digit --cluster cluster --partition-by run \
+echo "1,797 handwritten digits, clustered 20 times: which runs are best? All are scored at once."
+run_first 11 clustereval external digits_runs.parquet --label digit --cluster cluster --partition-by run \
     --metrics n_clusters,adjusted_rand_score,adjusted_mutual_info_score,homogeneity_score
 
 echo
 echo "No labels? The points alone tell how compact and how far apart the clusters are."
-run clustereval silhouette iris.parquet --vector petal_length,petal_width --cluster kmeans
+run clustereval silhouette iris.parquet --vector petal_length,petal_width --cluster kmeans \
+    --metrics silhouette,silhouette_macro,silhouette_max
 
 echo
 echo "Plain DuckDB gives the same numbers, with the SQL file of all macros and without Python's package."

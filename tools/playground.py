@@ -45,6 +45,8 @@ class Block(NamedTuple):
     #: The title of the page, and the heading above the block.
     title: str
     heading: str
+    #: What a list shows of the block besides the heading, which several blocks may share.
+    about: str
     sql: str
 
 
@@ -56,6 +58,20 @@ HEADING_OR_BLOCK = re.compile(
 )
 
 
+#: The comment that a query begins with, and the name of a macro of the package.
+FIRST_COMMENT = re.compile(r"^-- (.*)$", re.MULTILINE)
+MACRO = re.compile(r"\bclustereval\.(\w+)")
+
+
+def describe_block(sql: str) -> str:
+    """The first comment of a block, or else the macro that its last query reads from."""
+    comment = FIRST_COMMENT.match(sql.strip())
+    if comment is not None:
+        return comment[1]
+    macros = MACRO.findall(sql.rstrip("; \n").rpartition(";")[2])
+    return macros[-1] if macros else sql.strip().partition("\n")[0]
+
+
 def read_blocks(page: Path) -> list[Block]:
     """The blocks of SQL on a page, in order."""
     found: list[Block] = []
@@ -65,7 +81,8 @@ def read_blocks(page: Path) -> list[Block]:
             heading = match["heading"]
             title = title or heading
         elif match["language"] == "sql":
-            found.append(Block(page.stem, title, heading, match["body"].rstrip("\n")))
+            sql = match["body"].rstrip("\n")
+            found.append(Block(page.stem, title, heading, describe_block(sql), sql))
     return found
 
 

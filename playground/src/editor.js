@@ -80,18 +80,15 @@ class Editor {
   }
 }
 
-/** Return the list of the blocks of all pages, which is read when it gets the focus. */
+/** Return the list of the blocks of all pages, which is filled as soon as they are read. */
 function drawChoice(editor) {
   const first = element("option", { value: "" }, "Choose a block …");
   const choice = element("select", { id: "ce-pages", class: "ce-select" }, first);
-  let blocks = null;
-  const fill = async () => {
-    if (blocks !== null) return;
-    blocks = []; // is being read
-    blocks = await readBlocks();
+  let blocks = [];
+  readBlocks().then((found) => {
+    blocks = found;
     choice.append(...listBlocks(blocks));
-  };
-  for (const event of ["focus", "pointerenter"]) choice.addEventListener(event, fill);
+  });
   choice.addEventListener("change", () => {
     if (choice.value !== "") editor.show(withSetup(blocks, Number(choice.value)));
   });
@@ -106,9 +103,9 @@ async function readBlocks() {
 /** Return the options of all blocks, grouped by page. */
 function listBlocks(blocks) {
   const groups = new Map();
-  blocks.forEach(({ page, title, heading }, place) => {
+  blocks.forEach(({ page, title, heading, about }, place) => {
     const group = groups.get(page) ?? element("optgroup", { label: title });
-    group.append(element("option", { value: String(place) }, heading));
+    group.append(element("option", { value: String(place) }, `${heading}: ${about}`));
     groups.set(page, group);
   });
   return [...groups.values()];

@@ -36,7 +36,14 @@ def test_the_blocks_are_those_of_the_pages() -> None:
     assert [block.sql for block in found] == [
         sql.rstrip("\n") for page in DOCS for sql in blocks("sql", page)
     ]
-    assert all(block.title and block.heading for block in found)
+    assert all(block.title and block.heading and block.about for block in found)
+
+
+def test_a_block_is_listed_by_its_comment_or_its_macro() -> None:
+    macros = "SELECT clustereval.purity(a, b) FROM t;\nFROM clustereval.pair_counts(t, a, b);"
+    assert playground.describe_block(macros) == "pair_counts"
+    assert playground.describe_block(f"-- counts; one row\n{macros}") == "counts; one row"
+    assert playground.describe_block("SET VARIABLE a = 1;\n") == "SET VARIABLE a = 1;"
 
 
 def test_the_databases_have_the_macros_and_the_tables(tmp_path: Path) -> None:
