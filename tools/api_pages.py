@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 import polars_clustereval as ce
 from polars_clustereval import plots
 from polars_clustereval.base.tables import declared_tables
+from polars_clustereval.catalogue import entries
+from tools.metrics_page import file_of, row
+from tools.sql_columns import is_only_a_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,6 +53,13 @@ PAGES = {
         "Macros for a connection of DuckDB, queries for other engines, and what a score is.",
     ),
 }
+#: The section on scores without a function of their own.
+COLUMNS = """## Scores that are columns of a table
+
+No aggregate and no expression computes these scores alone. Select them from their table instead,
+as in `SELECT davies_bouldin_score FROM clustereval.internal_report(tbl, [x, y], cluster)`. In SQL,
+each name is also a macro, whose error message names the table.
+"""
 #: Tables by the folder of the package that they are in.
 FOLDERS = {"external": "api_labels", "internal": "api_points", "relative": "api_runs"}
 
@@ -66,7 +76,18 @@ def page_of(name: str) -> str:
 def write_page(page: str, names: Iterable[str]) -> str:
     title, text = PAGES[page]
     functions = "\n\n".join(f"::: {name}" for name in names)
-    return f"# {title}\n\n{text}\n\n{NOTE}\n\n{functions}\n"
+    columns = f"\n{list_columns()}" if page == "api_scores" else ""
+    return f"# {title}\n\n{text}\n\n{NOTE}\n\n{functions}\n{columns}"
+
+
+def list_columns() -> str:
+    """The section of the scores that no expression and no aggregate computes."""
+    rows = [
+        row(f"[`{entry.name}`]({file_of(entry.family)}#{entry.name})", f"`{entry.table}`")
+        for entry in entries().values()
+        if is_only_a_column(entry)
+    ]
+    return "\n".join([COLUMNS, row("score", "table"), "|---|---|", *rows, ""])
 
 
 def api_pages() -> dict[Path, str]:

@@ -254,11 +254,11 @@ def python_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
     first = '"species"' if scores[0].kind == "external" else points
     for name in tables:
         arguments = IN_PYTHON.get(name, f'iris, {first}, "kmeans"')
-        columns = indented(", ".join(f'"{column}"' for column in names_of(name, scores)))
+        columns = "".join(f'    "{column}",\n' for column in names_of(name, scores))
         lines += [
             *FRAMES.get(name, []),
             f"report = ce.{name}({arguments})",
-            f"scores = report.select(\n{columns}\n)",
+            f"scores = report.select(\n{columns})",
         ]
     return "\n".join(["```python", *lines, "```"])
 
