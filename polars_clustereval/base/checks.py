@@ -486,8 +486,8 @@ def check_noise_as(noise: object, noise_as: object) -> None:
     hint = ""
     if noise_as is None:
         hint = (
-            "; with noise it says how the rows of noise count in the scores: 'cluster' as one "
-            "ordinary cluster, 'drop' not at all, 'singletons' each as a cluster of its own"
+            "; choose how the rows of noise count in the scores: 'cluster' as one ordinary "
+            "cluster, 'drop' not at all, 'singletons' each as a cluster of its own"
         )
     check_choice("noise_as", noise_as, get_args(NoiseAs), hint)
     if noise_as != "cluster" and noise is None:
@@ -509,8 +509,8 @@ def check_noise_of_clusters(noise: object, noise_as: object) -> None:
         )
     if noise_as is None and noise is not None:
         raise ClusterEvalError(
-            "noise_as: expected one of 'cluster', 'drop', got NULL; with noise it says how the "
-            "rows of noise count: 'cluster' as one ordinary cluster, 'drop' not at all"
+            "noise_as: expected one of 'cluster', 'drop', got NULL; choose how the rows of noise "
+            "count: 'cluster' as one ordinary cluster, 'drop' not at all"
         )
     check_noise_as(noise, noise_as)
 

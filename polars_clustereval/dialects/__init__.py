@@ -17,7 +17,7 @@ from __future__ import annotations
 try:
     import sqlglot  # noqa: F401
 except ImportError as error:
-    raise ImportError("to_sql needs sqlglot: pip install polars_clustereval[dialects]") from error
+    raise ImportError("to_sql needs sqlglot: pip install 'polars_clustereval[dialects]'") from error
 
 from .arguments import check_kept_cells, check_silhouette, check_weights
 from .engines import ENGINES, EXECUTED_DIALECTS

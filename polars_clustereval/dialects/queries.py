@@ -157,7 +157,7 @@ def to_sql(
     ClusterEvalError
         If a name, dialect or option is unknown, or if the SQL cannot be translated faithfully.
     ImportError
-        If sqlglot is missing: ``pip install polars_clustereval[dialects]``.
+        If sqlglot is missing: ``pip install 'polars_clustereval[dialects]'``.
 
     Warns
     -----

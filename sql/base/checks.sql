@@ -246,8 +246,8 @@ CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
     ))
     WHEN noise_as IS NULL AND noise IS NOT NULL
     THEN error(concat(
-      'noise_as: expected one of ''cluster'', ''drop'', ''singletons'', got NULL; with noise it ',
-      'says how the rows of noise count in the scores: ''cluster'' as one ordinary cluster, ',
+      'noise_as: expected one of ''cluster'', ''drop'', ''singletons'', got NULL; choose how ',
+      'the rows of noise count in the scores: ''cluster'' as one ordinary cluster, ',
       '''drop'' not at all, ''singletons'' each as a cluster of its own'
     ))
     WHEN noise_as <> 'cluster' AND noise IS NULL
@@ -269,8 +269,8 @@ CREATE OR REPLACE MACRO clustereval._valid_noise_of_clusters(noise, noise_as) AS
     ))
     WHEN noise_as IS NULL AND noise IS NOT NULL
     THEN error(concat(
-      'noise_as: expected one of ''cluster'', ''drop'', got NULL; with noise it says how the rows ',
-      'of noise count: ''cluster'' as one ordinary cluster, ''drop'' not at all'
+      'noise_as: expected one of ''cluster'', ''drop'', got NULL; choose how the rows of noise ',
+      'count: ''cluster'' as one ordinary cluster, ''drop'' not at all'
     ))
     ELSE clustereval._valid_noise(noise, noise_as)
   END;

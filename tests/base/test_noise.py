@@ -47,8 +47,8 @@ FUNCTIONS = [
 MACROS = [
     name for name, macro in macro_calls.public_tables().items() if "noise" in macro.parameters
 ]
-CHOICES = "noise_as: expected one of 'cluster', 'drop', 'singletons', got NULL; with noise it says "
-CHOICES_OF_CLUSTERS = "noise_as: expected one of 'cluster', 'drop', got NULL; with noise it says "
+CHOICES = "noise_as: expected one of 'cluster', 'drop', 'singletons', got NULL; choose how "
+CHOICES_OF_CLUSTERS = "noise_as: expected one of 'cluster', 'drop', got NULL; choose how "
 
 
 def required_of(function: str) -> list[str]:
@@ -106,7 +106,7 @@ def test_a_macro_refuses_noise_without_a_choice(name: str) -> None:
 
 
 def test_the_error_says_what_each_choice_does(side: Engine) -> None:
-    words = f"{CHOICES}how the rows of noise count in the scores: 'cluster' as one ordinary "
+    words = f"{CHOICES}the rows of noise count in the scores: 'cluster' as one ordinary "
     words += "cluster, 'drop' not at all, 'singletons' each as a cluster of its own"
     if isinstance(side, DuckDB):
         refused_values(side, words, "_valid_noise", -1, None)
@@ -115,7 +115,7 @@ def test_the_error_says_what_each_choice_does(side: Engine) -> None:
 
 
 def test_the_choices_of_states(side: Engine) -> None:
-    words = f"{CHOICES_OF_CLUSTERS}how the rows of noise count: 'cluster' as one ordinary cluster, "
+    words = f"{CHOICES_OF_CLUSTERS}the rows of noise count: 'cluster' as one ordinary cluster, "
     words += "'drop' not at all"
     if isinstance(side, DuckDB):
         refused_values(side, words, "_valid_noise_of_clusters", -1, None)

@@ -90,5 +90,5 @@ def test_the_page_says_so_too(noted: Noted, table: Path) -> None:
 def test_noise_without_a_choice(fail: Fail, table: Path) -> None:
     error = fail("report", table, *LABELED, "--noise=-1")
     assert (
-        "noise_as: expected one of 'cluster', 'drop', 'singletons', got NULL; with noise" in error
+        "noise_as: expected one of 'cluster', 'drop', 'singletons', got NULL; choose how" in error
     )
