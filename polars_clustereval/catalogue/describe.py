@@ -66,8 +66,8 @@ NOTATION = {
     "points, and d is the distance.",
     "centers": "There are n points x in k clusters. Cluster C has n_C points, the center μ_C and "
     "the variances Var_C of its coordinates. μ and Var are the center and the variances of all "
-    "points. d is the distance, r_C is the mean of d(x, μ_C) over the points of C, and Δ_CD = "
-    "d(μ_C, μ_D).",
+    "points. d is the distance, r_C is the mean of d(x, μ_C) over the points of C, ssw_C is the "
+    "sum of d(x, μ_C)² over the points of C, and Δ_CD = d(μ_C, μ_D).",
     "scatter matrices": "There are n points in k clusters. T is the scatter matrix of all points, "
     "W_C is the scatter matrix of cluster C with n_C points, W is the sum of all W_C, and B = T − "
     "W.",
