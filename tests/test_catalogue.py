@@ -118,12 +118,12 @@ def test_titles_and_meanings_tell_scores_apart() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_definition_starts_with_a_sentence_in_words(name: str) -> None:
-    """The pages print it in bold; the formula is in the sentences after it."""
+    """Without symbols or names of columns: the pages print it in bold, before the formula."""
     definition = entries()[name].definition
     phrase, rest = split_definition(definition)
     assert f"{phrase} {rest}".rstrip() == definition
     assert definition.endswith(".")
-    assert re.fullmatch(r"""[A-Z][A-Za-z0-9 ,:'"()-]+\.""", phrase), "no symbols or names of columns"
+    assert re.fullmatch(r"""[A-Z][A-Za-z0-9 ,:'"()-]+\.""", phrase)
     assert " - " not in phrase
 
 

@@ -279,7 +279,7 @@ def _lay_out(known: Description) -> str:
     """Format a description as text, with a paragraph for the definition and lines for each fact."""
     heads = {**known.facts, **known.calls}
     width = max(map(len, heads)) + 2
-    lines = [known.title, "", *wrap(known.definition, _WIDTH), ""]
+    lines = [known.title, "", *wrap(known.definition, _WIDTH, break_on_hyphens=False), ""]
     for fact, text in known.facts.items():
         # Lines are not broken at hyphens, because a DOI has hyphens, and calls are not broken at
         # all.

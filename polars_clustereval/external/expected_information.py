@@ -643,7 +643,7 @@ def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Expected mutual information
-    Meaning : mean mutual information of random labelings
+    Meaning : mutual information of random labelings
     Range : [0, the smaller entropy]
     Best value : none
     Special cases : 0 if there is only one label or only one cluster. NULL if there are no rows.
