@@ -98,12 +98,12 @@ COMMENT ON MACRO clustereval.phi_index IS
 'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.correlation_distance IS
-'Angle between the two partitions as a fraction of pi: arccos(phi_index) / pi. The correlation '
-'distance is a metric on partitions. For random labelings, the expected distance is close to 1/2. '
-'Range [0, 1], best 0. Special cases: 0 for equal partitions, even trivial ones. In all other '
-'cases, NULL if either partition is trivial (a single group, or only singletons). NULL if there '
-'are no rows. Source: Gösgens, Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster '
-'similarity indices: how to validate validation measures, '
+'Angle between the two partitions as a fraction of 180 degrees. The correlation distance is '
+'arccos(phi_index) / pi, which is a metric on partitions. For random labelings, the expected '
+'distance is close to 1/2. Range [0, 1], best 0. Special cases: 0 for equal partitions, even '
+'trivial ones. In all other cases, NULL if either partition is trivial (a single group, or only '
+'singletons). NULL if there are no rows. Source: Gösgens, Tikhonov and Prokhorenkova (2021), '
+'Systematic analysis of cluster similarity indices: how to validate validation measures, '
 'https://proceedings.mlr.press/v139/gosgens21a.html. Leave noise out: CASE WHEN cluster <> -1 '
 'THEN cluster END.';
 
@@ -148,10 +148,11 @@ COMMENT ON MACRO clustereval.adjusted_fowlkes_mallows_score IS
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.multinomial_adjusted_rand_score IS
-'Adjusted Rand index under a multinomial model (MARI). adjusted_rand_score treats the sizes of '
-'labels and clusters as fixed. multinomial_adjusted_rand_score treats these sizes as random too, '
-'and its correction is unbiased. Random labelings have a score of 0 on average. Range up to 1, '
-'best 1. Special cases: NULL if there are fewer than 4 rows or if the score is 0 / 0. For equal '
+'Rand index corrected for chance, with group sizes that are random too. The score is the adjusted '
+'Rand index under a multinomial model (MARI). adjusted_rand_score treats the sizes of labels and '
+'clusters as fixed. multinomial_adjusted_rand_score treats these sizes as random too, and its '
+'correction is unbiased. Random labelings have a score of 0 on average. Range up to 1, best 1. '
+'Special cases: NULL if there are fewer than 4 rows or if the score is 0 / 0. For equal '
 'partitions, the score is 0 / 0 if they consist of a single cluster, of singletons only, or of '
 'two clusters with two rows each. Source: Sundqvist, Chiquet and Rigaill (2023), Adjusting the '
 'adjusted Rand index, doi:10.1007/s00180-022-01230-7. Leave noise out: CASE WHEN cluster <> -1 '
@@ -260,11 +261,12 @@ COMMENT ON MACRO clustereval.normalized_variation_of_information IS
 'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_information_distance IS
-'1 - MI / M, where MI is the mutual information and M is the larger of the two entropies. The '
-'normalized information distance is a metric on partitions. Range [0, 1], best 0. Special cases: '
-'0 for equal partitions, even trivial ones. NULL if there are no rows. Source: Vinh, Epps and '
-'Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11:2837-2854. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of the larger of the two entropies that labels and clusters do not have in common. The '
+'distance is 1 - MI / M, where MI is the mutual information and M is the larger of the two '
+'entropies. The normalized information distance is a metric on partitions. Range [0, 1], best 0. '
+'Special cases: 0 for equal partitions, even trivial ones. NULL if there are no rows. Source: '
+'Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR '
+'11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.purity IS
 'Share of rows that have the majority label of their cluster. Range (0, 1], best 1. Special '
@@ -341,11 +343,11 @@ COMMENT ON MACRO clustereval.exact_match_recall IS
 'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.exact_match_f_score IS
-'Harmonic mean of exact_match_precision and exact_match_recall. Range [0, 1], best 1. Special '
-'cases: 0 if no cluster has the same rows as a label, and 1 only for equal partitions. NULL if '
-'there are no rows. Source: Menestrina, Whang and Garcia-Molina (2010), Evaluating entity '
-'resolution results, doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'Harmonic mean of the precision and recall of exact matches. It is the harmonic mean of '
+'exact_match_precision and exact_match_recall. Range [0, 1], best 1. Special cases: 0 if no '
+'cluster has the same rows as a label, and 1 only for equal partitions. NULL if there are no '
+'rows. Source: Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results, '
+'doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.k_measure IS
 'Geometric mean of B-cubed precision and recall. B-cubed precision is also called average cluster '
@@ -369,20 +371,21 @@ COMMENT ON MACRO clustereval.closest_cluster_recall IS
 'doi:10.1007/s00778-008-0098-x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_f_score IS
-'Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall. The score is (1 '
-'+ beta^2) P R / (beta^2 P + R), where P is the precision and R is the recall. If beta > 1, '
-'recall has more weight than precision. Range (0, 1], best 1. Special cases: 1 for equal '
-'partitions only. NULL if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, '
-'Whang and Widom (2009), Swoosh: a generic approach to entity resolution, '
-'doi:10.1007/s00778-008-0098-x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Weighted harmonic mean of closest-cluster precision and closest-cluster recall. The score is (1 '
+'+ beta^2) P R / (beta^2 P + R), where P is closest_cluster_precision and R is '
+'closest_cluster_recall. If beta > 1, recall has more weight than precision. Range (0, 1], best '
+'1. Special cases: 1 for equal partitions only. NULL if there are no rows. Source: Benjelloun, '
+'Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic approach to entity '
+'resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
+'END.';
 
 COMMENT ON MACRO clustereval.talburt_wang_index IS
-'Geometric mean of the numbers of labels and clusters, divided by the number of cells. The index '
-'is sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster that have '
-'rows in common. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if there '
-'are no rows. Source: Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality '
-'metrics for entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Geometric mean of the numbers of labels and clusters, divided by the number of overlaps. The '
+'index is sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster that '
+'have rows in common. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if '
+'there are no rows. Source: Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data '
+'quality metrics for entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.basic_merge_distance IS
 'Number of splits and merges needed to turn the clusters into the labels. The distance is 2 cells '
@@ -516,23 +519,23 @@ COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
 CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
   SELECT *
   FROM (VALUES
-    (1, 'rand_score', '1', 'pairs of rows on which both agree'),
+    (1, 'rand_score', '1', 'share of pairs of rows on which both agree'),
     (2, 'adjusted_rand_score', '1', 'Rand index corrected for chance: 0 if random'),
     (3, 'fowlkes_mallows_score', '1', 'geometric mean of pair precision and recall'),
     (4, 'pair_precision', '1', 'share of same-cluster pairs with the same label'),
     (5, 'pair_recall', '1', 'share of same-label pairs in the same cluster'),
     (6, 'pair_f_score', '1', 'harmonic mean of pair precision and recall'),
-    (7, 'jaccard_index', '1', 'pairs together in both / pairs together in either'),
-    (8, 'mirkin_metric', '0', 'ordered pairs of rows on which the two differ'),
+    (7, 'jaccard_index', '1', 'share of pairs together in either that are in both'),
+    (8, 'mirkin_metric', '0', 'number of ordered pairs on which the two differ'),
     (9, 'hubert_index', '1', 'share of pairs that agree minus share that do not'),
     (10, 'kulczynski_index', '1', 'mean of pair precision and pair recall'),
     (11, 'mcnemar_index', CAST(NULL AS VARCHAR), 'split pairs minus joined pairs, scaled'),
     (12, 'phi_index', '1', 'correlation of same label and same cluster'),
     (13, 'correlation_distance', '0', 'angle between the partitions; 1 is 180 degrees'),
-    (14, 'rogers_tanimoto_index', '1', 'agreement on pairs; disagreements count twice'),
+    (14, 'rogers_tanimoto_index', '1', 'share of agreeing pairs; others count twice'),
     (15, 'russell_rao_index', CAST(NULL AS VARCHAR), 'share of pairs that are together in both'),
     (16, 'sokal_sneath_1_index', '1', 'Jaccard index; disagreements count twice'),
-    (17, 'sokal_sneath_2_index', '1', 'agreement on pairs; disagreements count half'),
+    (17, 'sokal_sneath_2_index', '1', 'share of agreeing pairs; others count half'),
     (18, 'southwood_index', 'high', 'pairs together in both, per pair in only one'),
     (19, 'adjusted_fowlkes_mallows_score', '1', 'Fowlkes-Mallows score corrected for chance'),
     (20, 'multinomial_adjusted_rand_score', '1', 'adjusted Rand index if group sizes are random'),
@@ -542,25 +545,25 @@ CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
     (24, 'label_entropy_given_cluster', '0', 'how far clusters mix labels, in nats'),
     (25, 'cluster_entropy_given_label', '0', 'how far labels are split over clusters, in nats'),
     (26, 'mutual_info_score', CAST(NULL AS VARCHAR), 'information that both share, in nats'),
-    (27, 'normalized_mutual_info_score', '1', 'shared information / mean entropy'),
+    (27, 'normalized_mutual_info_score', '1', 'shared information as a share of the mean entropy'),
     (28, 'adjusted_mutual_info_score', '1', 'NMI corrected for chance: 0 if random'),
     (29, 'expected_mutual_info', CAST(NULL AS VARCHAR), 'mutual information of random labelings'),
     (30, 'homogeneity_score', '1', '1 if no cluster mixes labels'),
     (31, 'completeness_score', '1', '1 if no label is split'),
-    (32, 'v_measure_score', '1', 'mean of homogeneity and completeness'),
+    (32, 'v_measure_score', '1', 'harmonic mean of homogeneity and completeness'),
     (33, 'variation_of_information', '0', 'information that only one side has, in nats'),
-    (34, 'normalized_variation_of_information', '0', 'variation of information / joint entropy'),
-    (35, 'normalized_information_distance', '0', '1 - shared information / larger entropy'),
-    (36, 'purity', '1', 'rows with the majority label of their cluster'),
-    (37, 'inverse_purity', '1', 'rows in the majority cluster of their label'),
-    (38, 'class_f_measure', '1', 'best F1 score of any cluster for each label'),
-    (39, 'split_join_distance', '0', 'rows to move to turn one into the other'),
-    (40, 'bcubed_precision', '1', 'share of a row''s cluster that has its label'),
-    (41, 'bcubed_recall', '1', 'share of a row''s label that is in its cluster'),
+    (34, 'normalized_variation_of_information', '0', 'share of the joint entropy that is not shared'),
+    (35, 'normalized_information_distance', '0', 'share of the larger entropy that is not shared'),
+    (36, 'purity', '1', 'share of rows with their cluster''s majority label'),
+    (37, 'inverse_purity', '1', 'share of rows in their label''s majority cluster'),
+    (38, 'class_f_measure', '1', 'best F1 score of each label, weighted by size'),
+    (39, 'split_join_distance', '0', 'rows to move to turn one into the other, both ways'),
+    (40, 'bcubed_precision', '1', 'mean share of a row''s cluster that has its label'),
+    (41, 'bcubed_recall', '1', 'mean share of a row''s label that is in its cluster'),
     (42, 'bcubed_f_score', '1', 'harmonic mean of B-cubed precision and recall'),
-    (43, 'element_centric_similarity', '1', 'overlap / the larger of label and cluster'),
-    (44, 'exact_match_precision', '1', 'clusters with exactly the rows of a label'),
-    (45, 'exact_match_recall', '1', 'labels with exactly the rows of a cluster'),
+    (43, 'element_centric_similarity', '1', 'mean overlap, as a share of the larger group'),
+    (44, 'exact_match_precision', '1', 'share of clusters with exactly the rows of a label'),
+    (45, 'exact_match_recall', '1', 'share of labels with exactly the rows of a cluster'),
     (46, 'exact_match_f_score', '1', 'harmonic mean of exact match precision and recall')
   ) AS meanings (place, metric, best, meaning);
 
@@ -769,23 +772,23 @@ CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
 CREATE OR REPLACE MACRO clustereval._index_meanings() AS TABLE
   SELECT *
   FROM (VALUES
-    (1, 'ssw', 'low', 'within: points to their own centroid'),
-    (2, 'ssb', 'high', 'between: centroids to overall centroid'),
-    (3, 'sst', CAST(NULL AS VARCHAR), 'total: within + between'),
-    (4, 'explained_variance', '1', 'between / total'),
-    (5, 'compactness', 'low', 'mean distance to own centroid'),
-    (6, 'separation', 'high', 'mean gap between centroids'),
-    (7, 'calinski_harabasz_score', 'high', 'variance between / within'),
+    (1, 'ssw', 'low', 'squared distances of points to own centroid'),
+    (2, 'ssb', 'high', 'squared distances of centroids to overall one'),
+    (3, 'sst', CAST(NULL AS VARCHAR), 'sum of squares within plus between clusters'),
+    (4, 'explained_variance', '1', 'between-cluster share of the sum of squares'),
+    (5, 'compactness', 'low', 'mean distance to own centroid, over clusters'),
+    (6, 'separation', 'high', 'mean distance between two centroids'),
+    (7, 'calinski_harabasz_score', 'high', 'variance between clusters / variance within'),
     (8, 'davies_bouldin_score', 'low', 'cluster widths / gap to the worst neighbor'),
-    (9, 'ball_hall_index', 'low', 'mean over clusters of the mean square'),
-    (10, 'banfield_raftery_index', 'low', 'sum of n ln(mean square)'),
-    (11, 'log_ss_ratio', 'high', 'ln(between / within)'),
-    (12, 'pbm_index', 'high', 'largest gap / width, squared'),
-    (13, 'ratkowsky_lance_index', 'high', 'root of the explained share per coordinate, / k'),
-    (14, 'ray_turi_index', 'low', 'mean square / smallest squared gap'),
-    (15, 'xie_beni_index', 'low', 'same as ray_turi_index'),
-    (16, 'sd_scattering', 'low', 'variance within / overall'),
-    (17, 'sd_separation', 'low', 'unevenness of centroid gaps')
+    (9, 'ball_hall_index', 'low', 'mean squared distance, averaged over clusters'),
+    (10, 'banfield_raftery_index', 'low', 'log mean squared distance, summed over points'),
+    (11, 'log_ss_ratio', 'high', 'log of sums of squares between / within'),
+    (12, 'pbm_index', 'high', 'largest centroid gap / cluster width, squared'),
+    (13, 'ratkowsky_lance_index', 'high', 'square root of explained variance per cluster'),
+    (14, 'ray_turi_index', 'low', 'mean squared distance / smallest squared gap'),
+    (15, 'xie_beni_index', 'low', 'mean squared distance / smallest squared gap'),
+    (16, 'sd_scattering', 'low', 'variance within clusters / overall variance'),
+    (17, 'sd_separation', 'low', 'closeness and uneven spacing of centroids')
   ) AS meanings (place, metric, best, meaning);
 
 -- One row per partition and index of internal_report: partition_key, value, and the columns of

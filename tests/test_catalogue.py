@@ -19,6 +19,7 @@ import polars_clustereval as ce
 from polars_clustereval.catalogue import entries, reading, show_cases
 from tests.support import registry
 from tests.support.stated_ranges import BEST_IN_WORDS, bound_of, stated_by
+from tools.metrics_page import split_definition
 
 ROOT = Path(__file__).parent.parent
 NAMES = list(entries())
@@ -115,6 +116,17 @@ def test_titles_and_meanings_tell_scores_apart() -> None:
 # Definitions ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_definition_starts_with_a_sentence_in_words(name: str) -> None:
+    """Without symbols or names of columns: the pages print it in bold, before the formula."""
+    definition = entries()[name].definition
+    phrase, rest = split_definition(definition)
+    assert f"{phrase} {rest}".rstrip() == definition
+    assert definition.endswith(".")
+    assert re.fullmatch(r"""[A-Z][A-Za-z0-9 ,:'"()-]+\.""", phrase)
+    assert " - " not in phrase
+
+
 def test_the_page_of_dunn_has_the_same_distances() -> None:
     text = (ROOT / "docs/dunn.md").read_text("utf-8")
     rows = re.findall(
@@ -126,7 +138,7 @@ def test_the_page_of_dunn_has_the_same_distances() -> None:
         definition = entries()[f"gdi_{only or i}1"].definition
         assert f"δ{only or i} is {separation}, and " in definition
         if j:
-            assert entries()[f"gdi_1{j}"].definition.endswith(f"Δ{j} is {diameter}")
+            assert entries()[f"gdi_1{j}"].definition.endswith(f"Δ{j} is {diameter}.")
     for name in ("dunn_index", "centroid_dunn_index"):
         assert f"| `{name}` | {entries()[name].definition} |" in text
 

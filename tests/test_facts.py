@@ -147,7 +147,7 @@ def test_a_page_without_the_end_of_a_block_is_refused() -> None:
     with pytest.raises(ValueError, match="expected '<!-- end of scores -->' in the page"):
         fill_blocks(page, [])
     filled = fill_blocks(f"{page}old\n<!-- end of scores -->\nnew\n", [])
-    assert "| `min_separation` | smallest distance between two points" in filled
+    assert "| `min_separation` | Smallest distance between two points" in filled
     assert "old" not in filled
     assert filled.endswith("\n<!-- end of scores -->\nnew\n")
 
@@ -228,7 +228,7 @@ def test_a_metric_that_becomes_another_one_is_what_that_becomes() -> None:
 
 FACTS = """\
 Title : Rand index
-Meaning : pairs of rows on which both agree
+Meaning : share of pairs of rows on which both agree
 Range : [0, 1]
 Best value : 1
 Special cases : 1 for a single row.

@@ -280,12 +280,16 @@ def section(entry: Entry, cost: str, value: float | None) -> str:
     }
     listed = [f"- **{fact}:** {text}" for fact, text in facts.items() if text]
     calls = [row("SQL", "Polars"), "|---|---|", row(f"`{entry.sql}`", f"`{entry.polars}`")]
-    # The first clause says what the score is, what follows explains its symbols.
-    phrase, rest = re.fullmatch(r"(.*?)((?:; |\. |$).*)", entry.definition, re.DOTALL).groups()
-    opening = upper_first(phrase) if re.match(r"[a-z]{4,} ", phrase) else phrase  # not a formula
-    definition = f"**{opening}**{rest}"
+    phrase, rest = split_definition(entry.definition)
+    definition = f"**{phrase}** {rest}".rstrip()
     texts = [f"## {entry.name}", definition, "\n".join(listed), "\n".join(calls)]
     return "\n\n".join(texts)
+
+
+def split_definition(text: str) -> tuple[str, str]:
+    """The first sentence, which says in words what the score is, and the rest with the formula."""
+    phrase, stop, rest = text.partition(". ")
+    return phrase + stop.rstrip(), rest
 
 
 def show_value(value: float | None) -> str:

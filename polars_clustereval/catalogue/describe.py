@@ -66,8 +66,8 @@ NOTATION = {
     "points, and d is the distance.",
     "centers": "There are n points x in k clusters. Cluster C has n_C points, the center μ_C and "
     "the variances Var_C of its coordinates. μ and Var are the center and the variances of all "
-    "points. d is the distance, r_C is the mean of d(x, μ_C) over the points of C, and Δ_CD = "
-    "d(μ_C, μ_D).",
+    "points. d is the distance, r_C is the mean of d(x, μ_C) over the points of C, ssw_C is the "
+    "sum of d(x, μ_C)² over the points of C, and Δ_CD = d(μ_C, μ_D).",
     "scatter matrices": "There are n points in k clusters. T is the scatter matrix of all points, "
     "W_C is the scatter matrix of cluster C with n_C points, W is the sum of all W_C, and B = T − "
     "W.",
@@ -279,7 +279,7 @@ def _lay_out(known: Description) -> str:
     """Format a description as text, with a paragraph for the definition and lines for each fact."""
     heads = {**known.facts, **known.calls}
     width = max(map(len, heads)) + 2
-    lines = [known.title, "", *wrap(known.definition, _WIDTH), ""]
+    lines = [known.title, "", *wrap(known.definition, _WIDTH, break_on_hyphens=False), ""]
     for fact, text in known.facts.items():
         # Lines are not broken at hyphens, because a DOI has hyphens, and calls are not broken at
         # all.

@@ -280,10 +280,10 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
-    """Angle between the two partitions as a fraction of pi: arccos(phi_index) / pi.
+    """Angle between the two partitions as a fraction of 180 degrees.
 
-    The correlation distance is a metric on partitions. For random labelings, the expected distance
-    is close to 1/2.
+    The correlation distance is arccos(phi_index) / pi, which is a metric on partitions. For random
+    labelings, the expected distance is close to 1/2.
 
     Facts
     -----
@@ -317,7 +317,7 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Rogers-Tanimoto index
-    Meaning : agreement on pairs; disagreements count twice
+    Meaning : share of agreeing pairs; others count twice
     Range : [0, 1]
     Best value : 1
     Special cases : NULL if there are fewer than two rows.
@@ -401,7 +401,7 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Second Sokal-Sneath index
-    Meaning : agreement on pairs; disagreements count half
+    Meaning : share of agreeing pairs; others count half
     Range : [0, 1]
     Best value : 1
     Special cases : NULL if there are fewer than two rows.

@@ -315,10 +315,10 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
 
 
 def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
-    """Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall.
+    """Weighted harmonic mean of closest-cluster precision and closest-cluster recall.
 
-    The score is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R is the recall. If
-    beta > 1, recall has more weight than precision.
+    The score is (1 + beta^2) P R / (beta^2 P + R), where P is closest_cluster_precision and R is
+    closest_cluster_recall. If beta > 1, recall has more weight than precision.
 
     Facts
     -----
@@ -359,7 +359,7 @@ def _overlap_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
 
 
 def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
-    """Geometric mean of the numbers of labels and clusters, divided by the number of cells.
+    """Geometric mean of the numbers of labels and clusters, divided by the number of overlaps.
 
     The index is sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster
     that have rows in common.
@@ -367,7 +367,7 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Talburt-Wang index (TWI)
-    Meaning : labels and clusters (geometric mean) / overlaps
+    Meaning : number of groups (geometric mean) per overlap
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL if there are no rows.
@@ -396,7 +396,7 @@ def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Basic merge distance (BMD)
-    Meaning : splits and merges from the clusters to the labels
+    Meaning : number of splits and merges, clusters to labels
     Range : [0, 2 n)
     Best value : 0
     Special cases : 0 for equal partitions only. NULL if there are no rows.
@@ -434,7 +434,7 @@ def generalized_merge_distance(
     Facts
     -----
     Title : Generalized merge distance (GMD)
-    Meaning : cost of the splits and merges
+    Meaning : total cost of the splits and merges
     Range : [0, ∞)
     Best value : 0
     Special cases : 0 for equal partitions only. NULL if there are no rows.

@@ -155,7 +155,7 @@ def normalized_mutual_info_score(
     Facts
     -----
     Title : Normalized mutual information (NMI)
-    Meaning : shared information / mean entropy
+    Meaning : shared information as a share of the mean entropy
     Range : [0, 1]
     Best value : 1
     Special cases : 1 for equal partitions, even trivial ones. In all other cases, 0 if there is
@@ -309,7 +309,7 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
     Facts
     -----
     Title : V-measure
-    Meaning : mean of homogeneity and completeness
+    Meaning : harmonic mean of homogeneity and completeness
     Range : [0, 1]
     Best value : 1
     Special cases : 0 if h = c = 0. NULL if beta = 0, c = 0 and h > 0, or if there are no rows.
@@ -375,7 +375,7 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
     Facts
     -----
     Title : Normalized variation of information (NVI)
-    Meaning : variation of information / joint entropy
+    Meaning : share of the joint entropy that is not shared
     Range : [0, 1]
     Best value : 0
     Special cases : 0 for equal partitions, even trivial ones. NULL if there are no rows.
@@ -393,14 +393,15 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
 
 
 def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
-    """1 - MI / M, where MI is the mutual information and M is the larger of the two entropies.
+    """Share of the larger of the two entropies that labels and clusters do not have in common.
 
-    The normalized information distance is a metric on partitions.
+    The distance is 1 - MI / M, where MI is the mutual information and M is the larger of the two
+    entropies. The normalized information distance is a metric on partitions.
 
     Facts
     -----
     Title : Normalized information distance (NID)
-    Meaning : 1 - shared information / larger entropy
+    Meaning : share of the larger entropy that is not shared
     Range : [0, 1]
     Best value : 0
     Special cases : 0 for equal partitions, even trivial ones. NULL if there are no rows.

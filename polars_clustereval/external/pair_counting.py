@@ -264,7 +264,7 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Rand index
-    Meaning : pairs of rows on which both agree
+    Meaning : share of pairs of rows on which both agree
     Range : [0, 1]
     Best value : 1
     Special cases : 1 for a single row. NULL if there are no rows.
@@ -466,7 +466,7 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Jaccard index
-    Meaning : pairs together in both / pairs together in either
+    Meaning : share of pairs together in either that are in both
     Range : [0, 1]
     Best value : 1
     Special cases : NULL if no pair has the same label or the same cluster, or if there are no rows.
@@ -494,7 +494,7 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Mirkin metric
-    Meaning : ordered pairs of rows on which the two differ
+    Meaning : number of ordered pairs on which the two differ
     Range : [0, n (n - 1)]
     Best value : 0
     Special cases : 0 for a single row. NULL if there are no rows.
@@ -544,11 +544,12 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 
 
 def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
-    """Adjusted Rand index under a multinomial model (MARI).
+    """Rand index corrected for chance, with group sizes that are random too.
 
-    adjusted_rand_score treats the sizes of labels and clusters as fixed.
-    multinomial_adjusted_rand_score treats these sizes as random too, and its correction is
-    unbiased. Random labelings have a score of 0 on average.
+    The score is the adjusted Rand index under a multinomial model (MARI). adjusted_rand_score
+    treats the sizes of labels and clusters as fixed. multinomial_adjusted_rand_score treats these
+    sizes as random too, and its correction is unbiased. Random labelings have a score of 0 on
+    average.
 
     Facts
     -----

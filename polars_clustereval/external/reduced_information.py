@@ -395,7 +395,7 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Reduced mutual information (RMI)
-    Meaning : mutual information minus that in the table
+    Meaning : mutual information minus that of the table itself
     Range : unbounded
     Best value : none
     Special cases : 0 if there is only one label or only one cluster, or if all labels or all
@@ -430,7 +430,7 @@ def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.E
     Facts
     -----
     Title : Normalized reduced mutual information, asymmetric
-    Meaning : reduced information / that of the labels alone
+    Meaning : reduced information as a share of the labels' own
     Range : up to 1
     Best value : 1
     Special cases : NULL if there is only one label or if all labels are singletons, because the

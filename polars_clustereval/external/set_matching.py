@@ -208,7 +208,7 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Purity
-    Meaning : rows with the majority label of their cluster
+    Meaning : share of rows with their cluster's majority label
     Range : (0, 1]
     Best value : 1
     Special cases : 1 if every cluster is a singleton. NULL if there are no rows.
@@ -237,7 +237,7 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Inverse purity
-    Meaning : rows in the majority cluster of their label
+    Meaning : share of rows in their label's majority cluster
     Range : (0, 1]
     Best value : 1
     Special cases : 1 if there is only one cluster. NULL if there are no rows.
@@ -266,7 +266,7 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : F-measure of the labels
-    Meaning : best F1 score of any cluster for each label
+    Meaning : best F1 score of each label, weighted by size
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL if there are no rows.
@@ -296,7 +296,7 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Split-join distance, van Dongen's metric
-    Meaning : rows to move to turn one into the other
+    Meaning : rows to move to turn one into the other, both ways
     Range : [0, 2 n)
     Best value : 0
     Special cases : 0 for equal partitions only. NULL if there are no rows.
@@ -324,7 +324,7 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : B-cubed precision
-    Meaning : share of a row's cluster that has its label
+    Meaning : mean share of a row's cluster that has its label
     Range : (0, 1]
     Best value : 1
     Special cases : 1 if every cluster is a singleton. NULL if there are no rows.
@@ -353,7 +353,7 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : B-cubed recall
-    Meaning : share of a row's label that is in its cluster
+    Meaning : mean share of a row's label that is in its cluster
     Range : (0, 1]
     Best value : 1
     Special cases : 1 if there is only one cluster. NULL if there are no rows.
@@ -426,7 +426,7 @@ def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Element-centric similarity
-    Meaning : overlap / the larger of label and cluster
+    Meaning : mean overlap, as a share of the larger group
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL if there are no rows.
@@ -452,7 +452,7 @@ def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Precision of exact matches
-    Meaning : clusters with exactly the rows of a label
+    Meaning : share of clusters with exactly the rows of a label
     Range : [0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL if there are no rows.
@@ -478,7 +478,7 @@ def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Recall of exact matches
-    Meaning : labels with exactly the rows of a cluster
+    Meaning : share of labels with exactly the rows of a cluster
     Range : [0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL if there are no rows.
@@ -499,7 +499,9 @@ def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
 
 
 def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
-    """Harmonic mean of exact_match_precision and exact_match_recall.
+    """Harmonic mean of the precision and recall of exact matches.
+
+    It is the harmonic mean of exact_match_precision and exact_match_recall.
 
     Facts
     -----

@@ -68,7 +68,7 @@ def external_summary(
     >>> four = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 0, 0, 1]})
     >>> summary = ce.external_summary(four, "label", "cluster")
     >>> summary.filter(pl.col("metric") == "purity").row(0)
-    ('purity', 0.75, '1', 'rows with the majority label of their cluster')
+    ('purity', 0.75, '1', "share of rows with their cluster's majority label")
     """
     scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)

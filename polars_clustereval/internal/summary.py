@@ -84,7 +84,7 @@ def internal_summary(
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> summary = ce.internal_summary(four, ["x", "y"], "cluster")
     >>> summary.filter(pl.col("metric") == "ssw").row(0)
-    ('ssw', 10.0, 'low', 'within: points to their own centroid')
+    ('ssw', 10.0, 'low', 'squared distances of points to own centroid')
     """
     options = check_point_options(
         distance=distance,

@@ -108,7 +108,7 @@ SAMPLE = ("--method", "sample", "--sample-size", "40")
 @pytest.mark.parametrize(
     ("options", "heading", "lower"),
     [
-        ((), "method exact", "the same as silhouette: it is exact"),
+        ((), "method exact", "equals silhouette, which is exact"),
         (("--method", "bounds"), "method bounds", "the exact score is not below this"),
         (("--tolerance", "0.05"), "tolerance 0.05", "the exact score is not below this"),
         (SAMPLE, "method sample", "with probability 0.95 the exact score is not below this"),

@@ -40,11 +40,12 @@ _INTERNAL_REPORT = (
     _sum_of_squares(
         name="ssw",
         title="Sum of squares within clusters",
-        definition="Σ_x d(x, μ_C)², the sum of squares within clusters; also called inertia or "
-        "distortion",
+        definition="Sum of the squared distances of all points to the center of their own "
+        "cluster. The sum of squares within clusters is Σ_x d(x, μ_C)². It is also called inertia "
+        "or distortion.",
         range="[0, ∞)",
         best="low",
-        meaning="within: points to their own centroid",
+        meaning="squared distances of points to own centroid",
         special_cases="",
         elsewhere={
             "scikit-learn": "KMeans.inertia_",
@@ -57,38 +58,43 @@ _INTERNAL_REPORT = (
     _sum_of_squares(
         name="ssb",
         title="Sum of squares between clusters",
-        definition="Σ_C n_C d(μ_C, μ)², the sum of squares between clusters",
+        definition="Sum of the squared distances of the cluster centers to the center of all "
+        "points, weighted by cluster size. The sum of squares between clusters is Σ_C n_C d(μ_C, "
+        "μ)².",
         range="[0, ∞)",
         best="high",
-        meaning="between: centroids to overall centroid",
+        meaning="squared distances of centroids to overall one",
         special_cases="",
         elsewhere={"Alink": "getSsb"},
     ),
     _sum_of_squares(
         name="sst",
         title="Total sum of squares",
-        definition="ssw + ssb",
+        definition="Sum of squares within clusters plus sum of squares between clusters. The "
+        "total is ssw + ssb.",
         range="[0, ∞)",
         best="",
-        meaning="total: within + between",
+        meaning="sum of squares within plus between clusters",
         special_cases=NO_TOTAL,
     ),
     _sum_of_squares(
         name="explained_variance",
         title="Explained variance",
-        definition="ssb / sst",
+        definition="Share of the total sum of squares that lies between clusters. The share is "
+        "ssb / sst.",
         range="[0, 1]",
         best="1",
-        meaning="between / total",
+        meaning="between-cluster share of the sum of squares",
         special_cases=f"{NO_TOTAL}; all points are equal",
     ),
     _index_of_centers(
         name="compactness",
         title="Compactness (CP)",
-        definition="mean of r_C over all clusters (CP)",
+        definition="Mean distance of a cluster's points to its center, averaged over all "
+        "clusters. The compactness (CP) is the mean of r_C over all clusters.",
         range="[0, ∞)",
         best="low",
-        meaning="mean distance to own centroid",
+        meaning="mean distance to own centroid, over clusters",
         special_cases="",
         source=_ALINK,
         elsewhere={"Alink": "getCp"},
@@ -96,10 +102,11 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="separation",
         title="Separation (SP)",
-        definition="mean of Δ_CD over all pairs of clusters (SP)",
+        definition="Mean distance between the centers of two clusters. The separation (SP) is the "
+        "mean of Δ_CD over all pairs of clusters.",
         range="[0, ∞)",
         best="high",
-        meaning="mean gap between centroids",
+        meaning="mean distance between two centroids",
         special_cases="k = 1",
         source=_ALINK,
         elsewhere={"Alink": "getSp"},
@@ -107,10 +114,11 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="calinski_harabasz_score",
         title="Calinski-Harabasz score, variance ratio criterion",
-        definition="(ssb / (k − 1)) / (ssw / (n − k)), or 1 if ssw = 0",
+        definition="Variance between clusters divided by the variance within clusters, each per "
+        "degree of freedom. The score is (ssb / (k − 1)) / (ssw / (n − k)), or 1 if ssw = 0.",
         range="[0, ∞)",
         best="high",
-        meaning="variance between / within",
+        meaning="variance between clusters / variance within",
         special_cases="k = 1 or k = n",
         source="Calinski and Harabasz (1974), A dendrite method for cluster analysis, "
         "doi:10.1080/03610927408827101.",
@@ -125,8 +133,10 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="davies_bouldin_score",
         title="Davies-Bouldin score",
-        definition="for each cluster C, the largest (r_C + r_D) / Δ_CD over all other clusters D, "
-        "averaged over C; pairs of equal centers are skipped",
+        definition="Sum of the widths of a cluster and its least separated neighbor, divided by "
+        "the distance between their centers, averaged over all clusters. The score is the largest "
+        "(r_C + r_D) / Δ_CD over all other clusters D, averaged over all clusters C. Pairs of "
+        "equal centers are skipped.",
         range="[0, ∞)",
         best="low",
         meaning="cluster widths / gap to the worst neighbor",
@@ -145,10 +155,11 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="ball_hall_index",
         title="Ball-Hall index",
-        definition="mean of ssw_C / n_C over all clusters",
+        definition="Mean squared distance of a cluster's points to its center, averaged over all "
+        "clusters. The index is the mean of ssw_C / n_C over all clusters.",
         range="[0, ∞)",
         best="low",
-        meaning="mean over clusters of the mean square",
+        meaning="mean squared distance, averaged over clusters",
         special_cases="",
         source="Ball and Hall (1965), ISODATA, a novel method of data analysis and pattern "
         "classification, Stanford Research Institute.",
@@ -159,10 +170,11 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="banfield_raftery_index",
         title="Banfield-Raftery index",
-        definition="Σ_C n_C ln(ssw_C / n_C)",
+        definition="Logarithm of a cluster's mean squared distance to its center, weighted by "
+        "cluster size and summed over all clusters. The index is Σ_C n_C ln(ssw_C / n_C).",
         range="unbounded",
         best="low",
-        meaning="sum of n ln(mean square)",
+        meaning="log mean squared distance, summed over points",
         special_cases="ssw_C = 0 for some cluster",
         source="Banfield and Raftery (1993), Model-based Gaussian and non-Gaussian clustering, "
         "doi:10.2307/2532201.",
@@ -171,10 +183,11 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="log_ss_ratio",
         title="Logarithm of the ratio of the sums of squares",
-        definition="ln(ssb / ssw)",
+        definition="Logarithm of the sum of squares between clusters divided by the sum of "
+        "squares within clusters. The index is ln(ssb / ssw).",
         range="unbounded",
         best="high",
-        meaning="ln(between / within)",
+        meaning="log of sums of squares between / within",
         special_cases="ssw = 0 or ssb = 0",
         source="Hartigan (1975), Clustering algorithms, Wiley.",
         elsewhere={"clusterCrit": "Log_SS_Ratio"},
@@ -182,10 +195,12 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="pbm_index",
         title="Pakhira-Bandyopadhyay-Maulik index (PBM, I index)",
-        definition="((Σ_x d(x, μ) / Σ_x d(x, μ_C)) · max Δ / k)²",
+        definition="Largest distance between two centers, times the distances of all points to "
+        "the overall center relative to those to their own centers, divided by the number of "
+        "clusters, and squared. The index is ((Σ_x d(x, μ) / Σ_x d(x, μ_C)) · max Δ / k)².",
         range="[0, ∞)",
         best="high",
-        meaning="largest gap / width, squared",
+        meaning="largest centroid gap / cluster width, squared",
         special_cases="k = 1; ssw = 0",
         source="Pakhira, Bandyopadhyay and Maulik (2004), Validity index for crisp and fuzzy "
         "clusters, doi:10.1016/j.patcog.2003.06.005.",
@@ -194,11 +209,13 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="ratkowsky_lance_index",
         title="Ratkowsky-Lance index",
-        definition="√(m / k), where m is the ratio of the sum of squares between clusters to the "
-        "total sum of squares, averaged over the coordinates",
+        definition="Square root of the coordinates' mean explained variance, divided by the "
+        "square root of the number of clusters. The index is √(m / k), where m is the ratio of "
+        "the sum of squares between clusters to the total sum of squares, averaged over the "
+        "coordinates.",
         range="[0, 1/√k]",
         best="high",
-        meaning="root of the explained share per coordinate, / k",
+        meaning="square root of explained variance per cluster",
         special_cases=f"{NO_TOTAL}; a coordinate is constant",
         source="Ratkowsky and Lance (1978), A criterion for determining the number of groups in a "
         "classification, Australian Computer Journal 10:115-117.",
@@ -208,10 +225,11 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="ray_turi_index",
         title="Ray-Turi index",
-        definition="(ssw / n) / min Δ²",
+        definition="Mean squared distance of the points to their own center, divided by the "
+        "smallest squared distance between two centers. The index is (ssw / n) / min Δ².",
         range="[0, ∞)",
         best="low",
-        meaning="mean square / smallest squared gap",
+        meaning="mean squared distance / smallest squared gap",
         special_cases="k = 1; two centers are equal",
         source="Ray and Turi (1999), Determination of number of clusters in k-means clustering and "
         "application in colour image segmentation, ICAPRDT.",
@@ -220,10 +238,12 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="xie_beni_index",
         title="Xie-Beni index",
-        definition="same as ray_turi_index, because every point belongs to exactly one cluster",
+        definition="Mean squared distance of the points to their own center, divided by the "
+        "smallest squared distance between two centers. The index is (ssw / n) / min Δ², the same "
+        "as ray_turi_index, because every point belongs to exactly one cluster.",
         range="[0, ∞)",
         best="low",
-        meaning="same as ray_turi_index",
+        meaning="mean squared distance / smallest squared gap",
         special_cases="k = 1; two centers are equal",
         source="Xie and Beni (1991), A validity measure for fuzzy clustering, "
         "doi:10.1109/34.85677.",
@@ -233,10 +253,11 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="sd_scattering",
         title="Scattering of the SD index",
-        definition="mean of ‖Var_C‖ / ‖Var‖ over all clusters C",
+        definition="Variance within a cluster relative to the variance of all points, averaged "
+        "over the clusters. The index is the mean of ‖Var_C‖ / ‖Var‖ over all clusters C.",
         range="[0, ∞)",
         best="low",
-        meaning="variance within / overall",
+        meaning="variance within clusters / overall variance",
         special_cases=f"{NO_TOTAL}; all points are equal",
         source=_HALKIDI_2000,
         elsewhere={"clusterCrit": "SD_Scat"},
@@ -244,10 +265,12 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="sd_separation",
         title="Separation of the SD index",
-        definition="(max Δ / min Δ) · Σ_C 1 / Σ_D Δ_CD",
+        definition="Ratio of the largest to the smallest distance between two centers, times the "
+        "sum over all centers of the reciprocal of their total distance to the other centers. The "
+        "index is (max Δ / min Δ) · Σ_C 1 / Σ_D Δ_CD.",
         range="(0, ∞)",
         best="low",
-        meaning="unevenness of centroid gaps",
+        meaning="closeness and uneven spacing of centroids",
         special_cases="k = 1; two centers are equal",
         source=_HALKIDI_2000,
         elsewhere={"clusterCrit": "SD_Dis"},
@@ -267,7 +290,9 @@ _NEIGHBOR_REPORT = (
     _index_of_neighbors(
         name="wemmert_gancarski_index",
         title="Wemmert-Gancarski index",
-        definition="(1/n) Σ_C max(0, Σ_x (1 − d(x, μ_C) / min_D d(x, μ_D)))",
+        definition="Nearness of the points to their own center, relative to the nearest other "
+        "center, averaged over all points. The index is (1/n) Σ_C max(0, Σ_x (1 − d(x, μ_C) / "
+        "min_D d(x, μ_D))), where D are the other clusters.",
         range="[0, 1]",
         best="1",
         meaning="nearness to own centroid, relative to the next",
@@ -279,12 +304,14 @@ _NEIGHBOR_REPORT = (
     _index_of_neighbors(
         name="s_dbw_index",
         title="S_Dbw index",
-        definition="sd_scattering plus the mean of m / max(m_C, m_D) over all pairs of clusters C "
-        "and D, where m, m_C and m_D are the numbers of points of C and D within a distance σ of "
-        "(μ_C + μ_D) / 2, μ_C and μ_D, respectively, and σ = √(Σ_C ‖Var_C‖) / k",
+        definition="Scattering within clusters plus the density between two clusters relative to "
+        "the density at their centers, averaged over all pairs. The index is sd_scattering plus "
+        "the mean of m / max(m_C, m_D) over all pairs of clusters C and D, where m, m_C and m_D "
+        "are the numbers of points of C and D within a distance σ of (μ_C + μ_D) / 2, μ_C and "
+        "μ_D, respectively, and σ = √(Σ_C ‖Var_C‖) / k.",
         range="[0, ∞)",
         best="0",
-        meaning="variance within, and density between clusters",
+        meaning="variance within plus density between clusters",
         special_cases=f"{NO_TOTAL}; k = 1; m_C = m_D = 0 for some pair",
         source="Halkidi and Vazirgiannis (2001), Clustering validity assessment: finding the "
         "optimal partitioning of a data set, doi:10.1109/ICDM.2001.989517.",
@@ -320,10 +347,11 @@ _DETERMINANT_REPORT = (
     _index_of_matrices(
         name="det_ratio",
         title="Ratio of determinants",
-        definition="|T| / |W|",
+        definition="Generalized variance of all points divided by the generalized variance within "
+        "clusters. The ratio of the determinants is |T| / |W|.",
         range="[1, ∞)",
         best="high",
-        meaning="generalized variance overall / within",
+        meaning="generalized variance overall / within clusters",
         special_cases="W is singular",
         source=_FRIEDMAN,
         elsewhere={"clusterCrit": "Det_Ratio"},
@@ -331,10 +359,11 @@ _DETERMINANT_REPORT = (
     _index_of_matrices(
         name="log_det_ratio",
         title="Logarithm of the ratio of determinants",
-        definition="n ln(|T| / |W|)",
+        definition="Logarithm of the generalized variance of all points divided by that within "
+        "clusters, times the number of points. The index is n ln(|T| / |W|).",
         range="[0, ∞)",
         best="high",
-        meaning="n times the logarithm of det_ratio",
+        meaning="log of det_ratio times the number of points",
         special_cases="W is singular",
         source=_SCOTT,
         elsewhere={"clusterCrit": "Log_Det_Ratio"},
@@ -342,10 +371,11 @@ _DETERMINANT_REPORT = (
     _index_of_matrices(
         name="ksq_detw_index",
         title="Marriott's index",
-        definition="k² |W|",
+        definition="Determinant of the scatter matrix within clusters, times the square of the "
+        "number of clusters. The index is k² |W|.",
         range="(0, ∞)",
         best="low",
-        meaning="generalized variance within, times squared k",
+        meaning="determinant of scatter within, times squared k",
         special_cases="W is singular",
         source="Marriott (1971), Practical problems in a method of cluster analysis, "
         "doi:10.2307/2528592.",
@@ -354,10 +384,11 @@ _DETERMINANT_REPORT = (
     _index_of_matrices(
         name="scott_symons_index",
         title="Scott-Symons index",
-        definition="Σ_C n_C ln |W_C / n_C|",
+        definition="Logarithm of the generalized variance of a cluster, weighted by cluster size "
+        "and summed over all clusters. The index is Σ_C n_C ln |W_C / n_C|.",
         range="unbounded",
         best="low",
-        meaning="sum of n ln(generalized variance)",
+        meaning="log generalized variance, summed over points",
         special_cases="some W_C is singular, which is always the case if n_C is at most the number "
         "of coordinates",
         source=_SCOTT,
@@ -366,10 +397,11 @@ _DETERMINANT_REPORT = (
     _index_of_matrices(
         name="trace_wib",
         title="Trace of W⁻¹ B",
-        definition="trace(W⁻¹ B)",
+        definition="Scatter between clusters relative to the scatter within clusters, summed over "
+        "all discriminant directions. The index is trace(W⁻¹ B).",
         range="[0, ∞)",
         best="high",
-        meaning="between / within, in all directions",
+        meaning="scatter between / within, over all directions",
         special_cases="W is singular",
         source=_FRIEDMAN,
         elsewhere={"clusterCrit": "Trace_WiB"},

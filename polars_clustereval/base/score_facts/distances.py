@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 from .entry import Entry, Scale
 
@@ -44,10 +45,11 @@ _SILHOUETTE_SCORE = (
     _silhouette(
         name="silhouette",
         title="Mean silhouette",
-        definition="mean of (b − a) / max(a, b) over all points, where a is a point's mean "
-        "distance to the other points of its own cluster, and b is the smallest of its mean "
-        "distances to the points of each other cluster",
-        meaning="mean over the points",
+        definition="How much closer a point is to its own cluster than to the nearest other "
+        "cluster, averaged over all points. The score is the mean of (b − a) / max(a, b) over all "
+        "points, where a is a point's mean distance to the other points of its own cluster, and b "
+        "is the smallest of its mean distances to the points of each other cluster.",
+        meaning="mean silhouette of all points",
         special_cases=f"{_TWO_TO_N}; the method is 'bounds'. The silhouette of a point is 0 if the "
         "point is alone in its cluster, or if a = b = 0",
         source=_ROUSSEEUW,
@@ -64,8 +66,8 @@ _SILHOUETTE_SCORE = (
     _silhouette(
         name="silhouette_macro",
         title="Mean silhouette of the clusters",
-        definition="mean silhouette of each cluster's points, averaged over all clusters",
-        meaning="unweighted mean over the clusters",
+        definition="Mean silhouette of each cluster's points, averaged over all clusters.",
+        meaning="mean silhouette of the clusters, unweighted",
         special_cases=f"{_TWO_TO_N}; the method is 'bounds'; the sample contains no points of some "
         "cluster",
         source="Pavlopoulos et al. (2024), Revisiting silhouette aggregation, arXiv:2401.05831.",
@@ -74,8 +76,8 @@ _SILHOUETTE_SCORE = (
     _silhouette(
         name="silhouette_max",
         title="Silhouette of the best cluster",
-        definition="largest of the clusters' mean silhouettes",
-        meaning="mean of the best cluster",
+        definition="Largest of the clusters' mean silhouettes.",
+        meaning="mean silhouette of the best cluster",
         special_cases=f"{_TWO_TO_N}; the method is 'bounds'; the sample contains no points of some "
         "cluster",
         source="Reyes-Figueroa (2024), Métricas para evaluar algoritmos de agrupamiento.",
@@ -83,20 +85,20 @@ _SILHOUETTE_SCORE = (
     _silhouette(
         name="silhouette_lower",
         title="Lower bound of the mean silhouette",
-        definition="lower bound on the exact mean silhouette. It equals silhouette for the method "
+        definition="Lower bound on the exact mean silhouette. It equals silhouette for the method "
         "'exact' without tolerance, is certified for 'bounds' and with tolerance, and holds with "
-        "the probability confidence for 'sample'",
-        meaning="the same as silhouette: it is exact",
+        "the probability confidence for 'sample'.",
+        meaning="equals silhouette, which is exact",
         special_cases=f"{_TWO_TO_N}; the method is 'simplified'",
         source=_COCHRAN,
     ),
     _silhouette(
         name="silhouette_upper",
         title="Upper bound of the mean silhouette",
-        definition="upper bound on the exact mean silhouette. It equals silhouette for the method "
+        definition="Upper bound on the exact mean silhouette. It equals silhouette for the method "
         "'exact' without tolerance, is certified for 'bounds' and with tolerance, and holds with "
-        "the probability confidence for 'sample'",
-        meaning="the same as silhouette: it is exact",
+        "the probability confidence for 'sample'.",
+        meaning="equals silhouette, which is exact",
         special_cases=f"{_TWO_TO_N}; the method is 'simplified'",
         source=_COCHRAN,
     ),
@@ -124,36 +126,72 @@ _dunn = partial(
     "result is exact.",
 )
 
-#: Separations and diameters by number, each in words for the terminal and as a formula.
+
+class _Part(NamedTuple):
+    """A way to measure how far apart two clusters are, or how large a cluster is."""
+
+    #: A few words for the terminal.
+    meaning: str
+    #: What follows "measured" in the definition.
+    measured: str
+    formula: str
+
+
+#: Separations and diameters by number.
 _SEPARATIONS = {
-    1: (
-        "nearest points",
+    1: _Part(
+        "distance of nearest points",
+        "between their nearest points",
         "the smallest d(x, y) for x in one cluster and y in the other (single linkage)",
     ),
-    2: (
-        "farthest points",
+    2: _Part(
+        "distance of farthest points",
+        "between their farthest points",
         "the largest d(x, y) for x in one cluster and y in the other (complete linkage)",
     ),
-    3: (
-        "mean distance",
+    3: _Part(
+        "mean distance of points",
+        "as the mean distance between their points",
         "the mean of d(x, y) over x in one cluster and y in the other (average linkage)",
     ),
-    4: ("centroids", "the distance d(μ_C, μ_D) of their centers"),
-    5: (
-        "points to other centroid",
+    4: _Part(
+        "distance of centroids",
+        "between their centers",
+        "the distance d(μ_C, μ_D) of their centers",
+    ),
+    5: _Part(
+        "distance to other centroid",
+        "as the mean distance of their points to the center of the other cluster",
         "the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D) to the other center",
     ),
-    6: ("Hausdorff", "the largest distance of a point from the other cluster (Hausdorff)"),
+    6: _Part(
+        "Hausdorff distance",
+        "as their Hausdorff distance",
+        "the largest distance of a point from the other cluster (Hausdorff)",
+    ),
 }
 _DIAMETERS = {
-    1: ("farthest pair", "the largest d(x, y) in the cluster, its diameter"),
-    2: ("mean pair", "the mean of d(x, y) over the pairs in the cluster, or 0 for a single point"),
-    3: ("mean to center, doubled", "twice the mean of d(x, μ_C)"),
+    1: _Part(
+        "largest diameter",
+        "between its farthest points",
+        "the largest d(x, y) in the cluster, its diameter",
+    ),
+    2: _Part(
+        "mean distance within",
+        "as the mean distance between its points",
+        "the mean of d(x, y) over the pairs in the cluster, or 0 for a single point",
+    ),
+    3: _Part(
+        "doubled mean radius",
+        "as twice the mean distance of its points to its center",
+        "twice the mean of d(x, μ_C)",
+    ),
 }
 
 
 def _generalize(i: int, j: int) -> Entry:
     """Return the entry for gdi_ij, the generalized Dunn index with separation i and diameter j."""
+    separation, diameter = _SEPARATIONS[i], _DIAMETERS[j]
     differs = []
     if j == 2:
         differs.append(f"The code of clusterCrit halves Δ2, so its GDI{i}{j} is twice this index.")
@@ -166,10 +204,13 @@ def _generalize(i: int, j: int) -> Entry:
     return _dunn(
         name=f"gdi_{i}{j}",
         title=f"Generalized Dunn index {i}{j}",
-        definition=f"smallest δ{i} between two clusters / largest Δ{j} of a cluster, where δ{i} is "
-        f"{_SEPARATIONS[i][1]}, and Δ{j} is {_DIAMETERS[j][1]}",
+        definition="Generalized Dunn index: the smallest distance between two clusters, measured "
+        f"{separation.measured}, divided by the largest diameter of a cluster, measured "
+        f"{diameter.measured}. The index is the smallest δ{i} between two clusters divided by the "
+        f"largest Δ{j} of a cluster, where δ{i} is {separation.formula}, and Δ{j} is "
+        f"{diameter.formula}.",
         best="high",
-        meaning=f"{_SEPARATIONS[i][0]} / {_DIAMETERS[j][0]}",
+        meaning=f"{separation.meaning} / {diameter.meaning}",
         special_cases=f"{_NO_DIAMETER}; the option generalized is false",
         option="generalized",
         source=_BEZDEK,
@@ -183,9 +224,10 @@ _DUNN_INDEX = (
     _dunn(
         name="dunn_index",
         title="Dunn's index",
-        definition="smallest distance between two points of different clusters / largest diameter",
+        definition="Smallest distance between two points of different clusters, divided by the "
+        "largest diameter of a cluster. The index is min_separation / max_diameter.",
         best="high",
-        meaning="min_separation / max_diameter",
+        meaning="smallest separation / largest diameter",
         special_cases=_NO_DIAMETER,
         source=_DUNN_1973,
         elsewhere={"clusterCrit": "Dunn", "fpc": "dunn"},
@@ -196,9 +238,10 @@ _DUNN_INDEX = (
     _dunn(
         name="centroid_dunn_index",
         title="Dunn's index of centroids",
-        definition="smallest distance between two centroids / largest diameter",
+        definition="Smallest distance between two centroids, divided by the largest diameter of a "
+        "cluster.",
         best="high",
-        meaning="smallest gap between centroids / max_diameter",
+        meaning="smallest gap of centroids / largest diameter",
         special_cases=_NO_DIAMETER,
         source=_BEZDEK,
         elsewhere={"clusterCrit": "GDI41"},
@@ -206,9 +249,9 @@ _DUNN_INDEX = (
     _dunn(
         name="max_diameter",
         title="Largest diameter",
-        definition="largest distance between two points of the same cluster",
+        definition="Largest distance between two points of the same cluster.",
         best="low",
-        meaning="farthest two points of one cluster",
+        meaning="largest distance within a cluster",
         special_cases="",
         source=_DUNN_1973,
         elsewhere={"fpc": "max.diameter"},
@@ -216,9 +259,9 @@ _DUNN_INDEX = (
     _dunn(
         name="min_separation",
         title="Smallest separation",
-        definition="smallest distance between two points of different clusters",
+        definition="Smallest distance between two points of different clusters.",
         best="high",
-        meaning="nearest two points of two clusters",
+        meaning="smallest distance between two clusters",
         special_cases="k = 1",
         source=_DUNN_1973,
         elsewhere={"fpc": "min.separation"},
@@ -249,11 +292,12 @@ _PAIRWISE_REPORT = (
     _index_of_pairs(
         name="c_index",
         title="C-index",
-        definition="(S_W − S_min) / (S_max − S_min), where S_min and S_max are the sums of the N_W "
-        "smallest and the N_W largest distances",
+        definition="Sum of the distances within clusters, on a scale from 0 for the smallest "
+        "possible sum to 1 for the largest. The index is (S_W − S_min) / (S_max − S_min), where "
+        "S_min and S_max are the sums of the N_W smallest and the N_W largest distances.",
         range="[0, 1]",
         best="0",
-        meaning="sum of distances within, between min and max",
+        meaning="sum of distances within, from 0 (min) to 1 (max)",
         special_cases=f"{_TWO_TO_N}; all distances are equal",
         source="Hubert and Levin (1976), A general statistical framework for assessing categorical "
         "clustering in free recall, doi:10.1037/0033-2909.83.6.1072.",
@@ -264,7 +308,9 @@ _PAIRWISE_REPORT = (
     _index_of_pairs(
         name="gamma",
         title="Baker and Hubert's gamma",
-        definition="(s⁺ − s⁻) / (s⁺ + s⁻)",
+        definition="Share of comparisons in which a distance within clusters is smaller than a "
+        "distance between clusters, minus the share in which it is larger. The index is (s⁺ − s⁻) "
+        "/ (s⁺ + s⁻), so comparisons of equal distances do not count.",
         range="[-1, 1]",
         best="1",
         meaning="share of right minus share of wrong comparisons",
@@ -277,10 +323,12 @@ _PAIRWISE_REPORT = (
     _index_of_pairs(
         name="g_plus",
         title="G+ index",
-        definition="2 s⁻ / (N_T (N_T − 1))",
+        definition="Number of comparisons in which a distance within clusters is larger than a "
+        "distance between clusters, as a share of all pairs of distances. The index is 2 s⁻ / "
+        "(N_T (N_T − 1)).",
         range="[0, 2/3]",
         best="0",
-        meaning="share of wrong comparisons of distances",
+        meaning="wrong comparisons / all pairs of distances",
         special_cases=_TWO_TO_N,
         source="Rohlf (1974), Methods of comparing classifications, "
         "doi:10.1146/annurev.es.05.110174.000533.",
@@ -290,7 +338,8 @@ _PAIRWISE_REPORT = (
     _index_of_pairs(
         name="tau",
         title="Tau index",
-        definition="(s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2)",
+        definition="Rank correlation between the distance of two points and whether they are in "
+        "different clusters. The index is (s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2).",
         range="[-m, m]",
         best="high",
         meaning="rank correlation of distance and separation",
@@ -303,10 +352,11 @@ _PAIRWISE_REPORT = (
     _index_of_pairs(
         name="mcclain_rao",
         title="McClain-Rao index",
-        definition="(S_W / N_W) / (S_B / N_B)",
+        definition="Mean distance within clusters divided by the mean distance between clusters. "
+        "The index is (S_W / N_W) / (S_B / N_B).",
         range="[0, ∞)",
         best="low",
-        meaning="mean distance within / between",
+        meaning="mean distance within / mean distance between",
         special_cases=f"{_TWO_TO_N}; S_B = 0",
         source="McClain and Rao (1975), CLUSTISZ: a program to test for the quality of clustering "
         "of a set of objects, Journal of Marketing Research 12:456-460.",
@@ -316,10 +366,12 @@ _PAIRWISE_REPORT = (
     _index_of_pairs(
         name="point_biserial",
         title="Point-biserial index",
-        definition="(S_W / N_W − S_B / N_B) √(N_W N_B) / N_T",
+        definition="Mean distance within clusters minus the mean distance between clusters, times "
+        "the geometric mean of the shares of both kinds of distances. The index is (S_W / N_W − "
+        "S_B / N_B) √(N_W N_B) / N_T.",
         range="unbounded",
         best="low",
-        meaning="mean within - between, weighted",
+        meaning="mean distance within minus between, weighted",
         special_cases=_TWO_TO_N,
         source=_MILLIGAN,
         elsewhere={"clusterCrit": "Point_Biserial"},
@@ -329,11 +381,13 @@ _PAIRWISE_REPORT = (
     _index_of_pairs(
         name="connectivity",
         title="Connectivity",
-        definition="sum of 1 / j over all points and all j ≤ n_neighbors for which the point's "
-        "j-th nearest neighbor is in another cluster",
+        definition="Number of nearest neighbors that are in another cluster, with less weight for "
+        "farther neighbors, summed over all points. The connectivity is the sum of 1 / j over all "
+        "points and all j ≤ n_neighbors for which the point's j-th nearest neighbor is in another "
+        "cluster.",
         range="[0, ∞)",
         best="0",
-        meaning="nearest neighbors in other clusters",
+        meaning="weighted count of neighbors in other clusters",
         special_cases="n < 2",
         source="Handl, Knowles and Kell (2005), Computational cluster validation in post-genomic "
         "data analysis, doi:10.1093/bioinformatics/bti517.",

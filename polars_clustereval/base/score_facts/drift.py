@@ -25,40 +25,40 @@ DRIFT = (
     _score_of_drift(
         name="moved_rate",
         title="Rate of ids that have moved",
-        definition="The share of the ids in both runs whose old and new clusters are not linked",
-        meaning="ids that have moved / ids in both runs",
+        definition="Share of the ids in both runs whose old and new clusters are not linked.",
+        meaning="share of the ids in both runs that have moved",
         special_cases="NULL if no id is in both runs.",
     ),
     _score_of_drift(
         name="left_rate",
         title="Rate of ids that have left",
-        definition="The share of the ids in the earlier run that are not in the later run",
+        definition="Share of the ids in the earlier run that are not in the later run.",
         best="",
-        meaning="ids that have left / ids before",
+        meaning="share of the earlier ids that have left",
         special_cases="NULL if the earlier run is empty.",
     ),
     _score_of_drift(
         name="joined_rate",
         title="Rate of ids that have joined",
-        definition="The share of the ids in the later run that are not in the earlier run",
+        definition="Share of the ids in the later run that are not in the earlier run.",
         best="",
-        meaning="ids that have joined / ids after",
+        meaning="share of the later ids that have joined",
         special_cases="NULL if the later run is empty.",
     ),
     _score_of_drift(
         name="churn",
         title="Churn",
-        definition="The number of ids that have moved, left or joined, divided by the number of "
-        "ids in either run",
-        meaning="ids that have moved, left or joined / all ids",
+        definition="Share of the ids in either run that have moved, left or joined.",
+        meaning="share of all ids that have moved, left or joined",
         special_cases="NULL if both runs are empty.",
     ),
     _score_of_drift(
         name="population_stability_index",
         title="Population stability index (PSI)",
-        definition="Σ (p − q) ln(p / q) over all cluster names, where p and q are the cluster's "
-        "shares of the rows in the two runs; a cluster that is missing from a run counts as half a "
-        "row",
+        definition="Change in the clusters' shares of the rows from one run to the next, with "
+        "clusters matched by name. The index is Σ (p − q) ln(p / q) over all cluster names, where "
+        "p and q are the cluster's shares of the rows in the two runs. A cluster that is missing "
+        "from a run counts as half a row.",
         range="[0, ∞)",
         best="0",
         meaning="change in sizes by name; 0.25 is a major change",

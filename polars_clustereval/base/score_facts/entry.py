@@ -60,7 +60,8 @@ class Entry(NamedTuple):
     family: str
     #: The table function that has the score as a column.
     table: str
-    #: A formula or a sentence or two, in the notation of the family.
+    #: A phrase in words that ends with a period, and then the formula in sentences of its own, in
+    #: the notation of the family.
     definition: str
     #: An interval such as [0, 1], 'up to 1' or 'unbounded'.
     range: str

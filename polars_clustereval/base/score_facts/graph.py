@@ -40,10 +40,12 @@ GRAPH = (
     _score_of_graph(
         name="modularity",
         title="Modularity (Q)",
-        definition="Σ_c W_c / W − γ (V_c / 2W)², where γ is the resolution parameter",
+        definition="Share of the weight of all edges that lies within clusters, minus the share "
+        "expected at random. The modularity is Σ_c (W_c / W − γ (V_c / 2W)²), where γ is the "
+        "resolution parameter.",
         range="up to 1",
         best="high",
-        meaning="weight of edges within clusters, above chance",
+        meaning="share of weight within clusters, above chance",
         special_cases=f"{_NO_WEIGHT} The modularity is at least -0.5 if γ = 1.",
         source="Newman (2004), Analysis of weighted networks, doi:10.1103/PhysRevE.70.056131; γ: "
         "Reichardt and Bornholdt (2006), Statistical mechanics of community detection, "
@@ -58,9 +60,10 @@ GRAPH = (
     _score_of_graph(
         name="coverage",
         title="Coverage",
-        definition="Σ_c W_c / W",
+        definition="Share of the weight of all edges that lies within clusters. The coverage is "
+        "Σ_c W_c / W.",
         best="high",
-        meaning="share of the weight of edges within clusters",
+        meaning="share of the edges' weight that is in clusters",
         special_cases=f"1 if there is only one cluster. {_NO_WEIGHT}",
         source=_FORTUNATO,
         elsewhere={"networkx": "community.partition_quality (first value)"},
@@ -69,11 +72,11 @@ GRAPH = (
     _score_of_graph(
         name="performance",
         title="Performance",
-        definition="The number of pairs of nodes that are either joined and in the same cluster, "
-        "or not joined and in different clusters, divided by the number of all pairs",
+        definition="Number of pairs of nodes that are either joined and in the same cluster, or "
+        "not joined and in different clusters, divided by the number of all pairs.",
         range="[0, ∞)",
         best="high",
-        meaning="pairs joined within or apart between clusters",
+        meaning="share of node pairs that agree with the clusters",
         special_cases="NULL if there are fewer than two nodes. A self-loop counts as a pair that "
         "is joined within a cluster, as in networkx; without self-loops, the performance is at "
         "most 1.",
@@ -83,7 +86,9 @@ GRAPH = (
     _score_of_graph(
         name="mean_conductance",
         title="Mean conductance of the clusters",
-        definition="The mean of C_c / min(V_c, 2W − V_c) over the clusters",
+        definition="Weight of the edges that leave a cluster, relative to the volume of the "
+        "cluster or of the rest of the graph, whichever is smaller, averaged over the clusters. "
+        "The score is the mean of C_c / min(V_c, 2W − V_c) over the clusters.",
         best="low",
         meaning="mean share of a cluster's weight that leaves it",
         special_cases=_NO_CONDUCTANCE,
@@ -94,7 +99,9 @@ GRAPH = (
     _score_of_graph(
         name="worst_conductance",
         title="Worst conductance of a cluster",
-        definition="The maximum of C_c / min(V_c, 2W − V_c) over the clusters",
+        definition="Weight of the edges that leave a cluster, relative to the volume of the "
+        "cluster or of the rest of the graph, whichever is smaller, for the worst cluster. The "
+        "score is the maximum of C_c / min(V_c, 2W − V_c) over the clusters.",
         best="low",
         meaning="largest share of a cluster's weight that leaves it",
         special_cases=_NO_CONDUCTANCE,
@@ -105,8 +112,8 @@ GRAPH = (
     _score_of_graph(
         name="inter_cluster_edge_share",
         title="Share of edges between clusters",
-        definition="The number of edges between different clusters, divided by the number of all "
-        "edges; weights are ignored",
+        definition="Share of edges that join different clusters. It is the number of edges "
+        "between different clusters, divided by the number of all edges. Weights are ignored.",
         best="low",
         meaning="share of edges between clusters",
         special_cases="NULL if there are no edges.",

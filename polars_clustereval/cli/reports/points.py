@@ -128,7 +128,7 @@ _TEXTS_OF_METHODS = {
         **_CERTAIN_LIMITS,
     },
     "simplified": {
-        "silhouette": "mean over the points, from distances to centers",
+        "silhouette": "mean silhouette, from distances to centers",
         "silhouette_lower": "not computed by this method",
         "silhouette_upper": "not computed by this method",
     },
@@ -254,7 +254,7 @@ _ELBOW = Report(
     )
     | explain(
         {
-            "silhouette": "mean over the points; see --silhouette",
+            "silhouette": "mean silhouette of all points; see --silhouette",
             "krzanowski_lai_index": ("high", "fall of ssw to k / fall to k + 1"),
             "hartigan_index": "above 10, another cluster is worth it",
             "jump": ("high", "rise of the transformed distortion from k - 1"),
