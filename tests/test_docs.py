@@ -270,6 +270,18 @@ def test_b_cubed_of_er_evaluation() -> None:
     assert found == pytest.approx((0.6458333333333333, 0.7638888888888888), rel=1e-12)
 
 
+#: What users type into a search, in no form that a page lacks.
+SEARCHED = """
+    NULLs noise aggregate speed Snowflake BigQuery notebooks Jupyter marimo typing mypy editor
+"""
+
+
+@pytest.mark.parametrize("word", SEARCHED.split())
+def test_a_search_for_what_users_ask_finds_the_page_of_questions(word: str) -> None:
+    """The search of the site finds whole words."""
+    assert re.search(rf"\b{word}\b", read_page("questions.md"))
+
+
 # The build -----------------------------------------------------------------------------------
 
 
