@@ -46,14 +46,14 @@ def examples(file: str) -> list[str]:
 def con(monkeypatch: pytest.MonkeyPatch) -> Iterator[duckdb.DuckDBPyConnection]:
     """A new session for each page: the macros, and no tables but those that the page creates."""
     monkeypatch.chdir(ROOT)
-    with page_session.connect() as con:
+    with page_session.open_session() as con:
         yield con
 
 
 @pytest.fixture(scope="module")
 def header_tables() -> duckdb.DuckDBPyConnection:
     """A session with the tables that examples in headers of sql/ read."""
-    con = page_session.connect()
+    con = page_session.open_session()
     con.execute(TABLES)
     return con
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import textwrap
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs"
+from tests.test_docs import DOCS, ROOT, read_page
+
 TUTORIALS = sorted(path.name for path in DOCS.glob("tutorial_*.md"))
 
 #: A reader decides in the first ten minutes, and does not scroll through five screens for that.
@@ -47,10 +46,6 @@ def page_height(text: str) -> float:
     """About how many pixels high the site shows a page."""
     blocks = BLOCK.finditer(text)
     return HEAD_AND_FOOT + sum(block_height(x["code"], x["text"]) for x in blocks)
-
-
-def read_page(page: str) -> str:
-    return (DOCS / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", TUTORIALS)

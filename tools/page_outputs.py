@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from polars_clustereval.cli import main as clustereval
-from tools.page_session import ROOT, connect
+from tools.page_session import ROOT, open_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,7 +119,7 @@ def main() -> None:
     os.environ["COLUMNS"] = str(WIDTH)
     for path in pages_with_outputs():
         text = path.read_text(encoding="utf-8")
-        with connect() as con:
+        with open_session() as con:
             filled = with_outputs(text, con)
         if not same_text(filled, text):
             path.write_text(filled, encoding="utf-8")

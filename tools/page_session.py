@@ -15,7 +15,7 @@ import polars_clustereval as ce
 ROOT = Path(__file__).parent.parent
 
 
-def connect() -> duckdb.DuckDBPyConnection:
+def open_session() -> duckdb.DuckDBPyConnection:
     """A connection that has the macros, and reads files from the root, as users of a clone do."""
     con = duckdb.connect()
     ce.register(con)

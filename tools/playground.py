@@ -23,7 +23,7 @@ from polars_clustereval.cli.sentences import SENTENCES
 from polars_clustereval.page import words
 from polars_clustereval.page.findings import CLUSTER_MEANINGS, Score
 from polars_clustereval.page.html import NAME_COLUMNS, describe_best, describe_range
-from tools.page_session import connect
+from tools.page_session import open_session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +90,7 @@ def write_example_database(path: Path) -> None:
     DuckDB looks for a table called 'examples/iris.parquet' before it looks for a file, so the
     browser needs no reader of Parquet files for them.
     """
-    with connect() as con:
+    with open_session() as con:
         con.execute(f"ATTACH {quote_literal(str(path))} AS example_data ({STORAGE})")
         for name in list_example_files():
             table = f"example_data.{quote_identifier(name)}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tools.page_session import connect
+from tools.page_session import open_session
 from tools.playground import Block, list_blocks
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run_elsewhere(pages: Sequence[Sequence[Block]]) -> list[Result | None]:
     """The last result of each block; each page has a session of its own, as in the browser."""
     results = []
     for blocks in pages:
-        with connect() as con:
+        with open_session() as con:
             results += [run_block(con, block.sql) for block in blocks]
     return results
 
