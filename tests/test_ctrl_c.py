@@ -12,7 +12,7 @@ import pytest
 from tests.test_snippets import ROOT, blocks
 
 #: Pages that teach tables whose queries take long: those of pairs of points and of many runs.
-PAGES = ("dunn", "internal", "pairwise", "scale", "silhouette", "stability", "tutorial_duckdb")
+PAGES = ("dunn", "internal", "pairwise", "scale", "silhouette", "stability")
 
 # After the handler: a query of a minute or more, in more than one thread.
 QUERY = """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -115,6 +116,22 @@ def check_reports(project: Path) -> None:
 def are_near(rows: list[tuple[Any, ...]], wanted: list[tuple[Any, ...]]) -> bool:
     values = [pytest.approx(x, rel=1e-12) if isinstance(x, float) else x for y in wanted for x in y]
     return len(rows) == len(wanted) > 0 and [x for row in rows for x in row] == values
+
+
+@wide
+@needs_dbt
+def test_the_tutorial_shows_what_dbt_prints(project: Path) -> None:
+    text = (ROOT / "docs" / "tutorial_dbt.md").read_text("utf-8")
+    [call] = re.findall(r"^```jinja\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert (project / "models" / "daily_report.sql").read_text("utf-8").endswith(call)
+    add_night(project)
+    run_dbt(project, "build")
+    shown = re.findall(r"^```sh\n(dbt show .*?)```\n\n```text\n(.*?)^```", text, re.M | re.S)
+    assert len(shown) == 2
+    for command, output in shown:
+        program, *arguments = shlex.split(command)
+        assert program == "dbt"
+        assert run_dbt(project, *arguments).strip() == output.strip()
 
 
 @wide

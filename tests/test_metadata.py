@@ -53,6 +53,8 @@ def test_python_versions() -> None:
     assert minors == sorted(minors)
     assert PROJECT["requires-python"] == f">=3.{minors[0]}"
     assert README.count(f"Python 3.{minors[0]} or newer") == 2
+    first_page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert re.findall(r"Python (3\.\d+) or newer", first_page) == [f"3.{minors[0]}"]
 
 
 def test_floors_are_those_of_the_readme() -> None:

@@ -10,9 +10,6 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-import duckdb
-
-import polars_clustereval as ce
 from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.catalogue import (
     NOTATION,
@@ -24,6 +21,7 @@ from polars_clustereval.catalogue import (
 )
 from tools import page_outputs
 from tools.metric_advice import FAMILIES, example_values, questions_answered, traps
+from tools.page_session import open_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -160,9 +158,8 @@ def catalogue() -> str:
     """The page of all scores, a row for each."""
     tables = [markdown_table(family, scores) for family, scores in families().items()]
     scales = [f"- `{x.name}`: {show_scale(x.scale)}\n" for x in entries().values() if x.scale]
-    con = duckdb.connect()
-    ce.register(con)
-    head = page_outputs.with_python_outputs(page_outputs.with_outputs(HEAD, con))
+    with open_session() as con:
+        head = page_outputs.with_python_outputs(page_outputs.with_outputs(HEAD, con))
     return "".join([head, *tables, SCALES, *scales])
 
 

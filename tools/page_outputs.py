@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-import polars_clustereval as ce
 from polars_clustereval.cli import main as clustereval
-from tools.page_tables import ROOT, create_tables
+from tools.page_session import ROOT, open_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -174,14 +173,10 @@ def same_word(one: str, other: str) -> bool:
 def main() -> None:
     os.chdir(ROOT)
     os.environ["COLUMNS"] = str(WIDTH)
-    con = duckdb.connect()
-    ce.register(con)
-    create_tables(con)
     for path in pages_with_outputs():
         text = path.read_text(encoding="utf-8")
-        con.begin()
-        filled = with_outputs(text, con)
-        con.rollback()
+        with open_session() as con:
+            filled = with_outputs(text, con)
         if has_python_outputs(text):
             filled = with_python_outputs(filled)
         if not same_text(filled, text):

@@ -14,8 +14,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import duckdb
-
 import polars_clustereval as ce
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
 from polars_clustereval.catalogue import entries, show_cases
@@ -25,7 +23,7 @@ from polars_clustereval.cli.sentences import SENTENCES
 from polars_clustereval.page import words
 from polars_clustereval.page.findings import CLUSTER_MEANINGS, Score
 from polars_clustereval.page.html import NAME_COLUMNS, describe_best, describe_range
-from tools.page_tables import create_tables
+from tools.page_session import open_session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,22 +102,17 @@ def list_example_files() -> list[str]:
 
 
 def write_example_database(path: Path) -> None:
-    """Write the tables of the pages, and the files of examples/ as tables of their names.
+    """Write the files of examples/ as tables of their names.
 
     DuckDB looks for a table called 'examples/iris.parquet' before it looks for a file, so the
     browser needs no reader of Parquet files for them.
     """
-    con = duckdb.connect()
-    ce.register(con)
-    create_tables(con)
-    con.execute(f"ATTACH {quote_literal(str(path))} AS example_data ({STORAGE})")
-    tables = con.execute("SELECT table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
-    sources = {name: quote_identifier(name) for (name,) in tables}
-    sources |= {name: quote_literal(name) for name in list_example_files()}
-    for name, source in sources.items():
-        con.execute(f"CREATE TABLE example_data.{quote_identifier(name)} AS FROM {source}")
-    con.execute("DETACH example_data")
-    con.close()
+    with open_session() as con:
+        con.execute(f"ATTACH {quote_literal(str(path))} AS example_data ({STORAGE})")
+        for name in list_example_files():
+            table = f"example_data.{quote_identifier(name)}"
+            con.execute(f"CREATE TABLE {table} AS FROM {quote_literal(name)}")
+        con.execute("DETACH example_data")
 
 
 # The words of a report's page ----------------------------------------------------------------

@@ -98,9 +98,8 @@ async function attach(database) {
  */
 function showTable(name) {
   const source = `example_data.main.${quoteName(name)}`;
-  const [, schema, table] = name.match(/^(.*)\.(\w+)$/) ?? [];
+  const [, schema, table] = name.match(/^(.*)\.(\w+)$/);
   const create = (view) => `CREATE VIEW ${view} AS FROM ${source}`;
-  if (schema === undefined) return [create(quoteName(name))];
   const other = `${quoteName(schema)}.${quoteName(table)}`;
   return [create(quoteName(name)), `CREATE SCHEMA ${quoteName(schema)}`, create(other)];
 }

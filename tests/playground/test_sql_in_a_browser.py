@@ -10,14 +10,14 @@ from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pytest
 
-import polars_clustereval as ce
-from tools.page_tables import create_tables
+from tools.page_session import open_session
 from tools.playground import Block, list_blocks
 
 if TYPE_CHECKING:
+    import duckdb
+
     from tests.playground.site import Site
 
 TOLERANCE = 1e-12
@@ -43,15 +43,11 @@ SCRIPT = """
 
 
 def run_elsewhere(pages: Sequence[Sequence[Block]]) -> list[Result | None]:
-    """The last result of each block; what a page creates is rolled back after it."""
-    con = duckdb.connect()
-    ce.register(con)
-    create_tables(con)
+    """The last result of each block; each page has a session of its own, as in the browser."""
     results = []
     for blocks in pages:
-        con.begin()
-        results += [run_block(con, block.sql) for block in blocks]
-        con.rollback()
+        with open_session() as con:
+            results += [run_block(con, block.sql) for block in blocks]
     return results
 
 

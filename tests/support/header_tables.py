@@ -1,14 +1,10 @@
-"""The tables that the SQL of the pages and of the headers in sql/ reads."""
+"""The reader's own tables in the examples in the headers of sql/.
+
+A header has room for a call, not for the table that it reads. The pages create theirs.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import duckdb
-
-ROOT = Path(__file__).parent.parent
 #: Statements that create them, from files of examples/.
 TABLES = """
 CREATE TABLE assignments AS
@@ -38,10 +34,3 @@ CREATE TABLE matches AS SELECT 1 AS id_l, 2 AS id_r, 0.9 AS score;
 CREATE TABLE topics (id, label) AS VALUES (1, 0), (2, 0), (2, 1), (3, 1), (4, 1);
 CREATE TABLE communities (id, cluster) AS VALUES (1, 0), (2, 0), (2, 1), (3, 1), (4, 1);
 """
-
-
-def create_tables(con: duckdb.DuckDBPyConnection) -> None:
-    """Create the tables in a connection that has the macros, which then reads examples/ too."""
-    # Files are read from the root of the project, as by users of a clone.
-    con.execute(f"SET file_search_path = '{ROOT}'")
-    con.execute(TABLES)
