@@ -552,7 +552,7 @@ CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
     (31, 'completeness_score', '1', '1 if no label is split'),
     (32, 'v_measure_score', '1', 'harmonic mean of homogeneity and completeness'),
     (33, 'variation_of_information', '0', 'information that only one side has, in nats'),
-    (34, 'normalized_variation_of_information', '0', 'share of the joint entropy that is not shared'),
+    (34, 'normalized_variation_of_information', '0', 'share of joint entropy that is not shared'),
     (35, 'normalized_information_distance', '0', 'share of the larger entropy that is not shared'),
     (36, 'purity', '1', 'share of rows with their cluster''s majority label'),
     (37, 'inverse_purity', '1', 'share of rows in their label''s majority cluster'),

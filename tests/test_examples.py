@@ -21,7 +21,7 @@ def test_the_demo_fits_on_two_screens() -> None:
     done = subprocess.run(
         ["sh", "examples/demo.sh"],
         cwd=ROOT,
-        env={**os.environ, "PATH": programs},
+        env={**os.environ, "PATH": programs, "COLUMNS": "100"},
         capture_output=True,
         text=True,
         check=True,

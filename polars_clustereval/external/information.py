@@ -375,7 +375,7 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
     Facts
     -----
     Title : Normalized variation of information (NVI)
-    Meaning : share of the joint entropy that is not shared
+    Meaning : share of joint entropy that is not shared
     Range : [0, 1]
     Best value : 0
     Special cases : 0 for equal partitions, even trivial ones. NULL if there are no rows.
