@@ -372,7 +372,7 @@ def run_sql(options: Options) -> Outcome:
 
 
 def _make_database(options: Options) -> Outcome:
-    """Return the content of a database that contains the macros.
+    """Return the bytes of a database file that contains the macros.
 
     The options specify the file to which this content will be written.
     """

@@ -87,7 +87,7 @@ def external_findings(
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> findings = ce.external_findings(six, "label", "cluster")
     >>> findings.select("code", "cluster", "label", "finding").row(0)
-    ('mixed_cluster', 1, 'a', '50 % of the cluster's 2 rows have its most frequent label')
+    ('mixed_cluster', 1, 'a', "50 % of the cluster's 2 rows have its most frequent label")
     """
     results = ("severity", "code", "cluster", "label", "n", "value", "finding")
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)

@@ -173,8 +173,8 @@ def _check_weight_sums(facts: pl.DataFrame) -> None:
 def _check_node_ids(facts: pl.DataFrame) -> None:
     """Raise an error if an id with a cluster is NULL or has several rows.
 
-    `facts` has one row, which contains the number of rows with a NULL id, an id that has several
-    rows, and whether such an id exists.
+    `facts` has one row with three values: the number of rows with a NULL id, an id that has several
+    rows, and whether there is such an id.
     """
     n_null, twice, is_twice = facts.row(0)
     if n_null:

@@ -295,7 +295,7 @@ def external_report(
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, if a weight is not a whole number >= 0, if
-        noise is not a value of the type of cluster, or if an option is invalid.
+        noise does not have the type of cluster, or if an option is invalid.
 
     Notes
     -----

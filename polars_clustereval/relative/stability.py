@@ -488,7 +488,7 @@ def run_agreement(
     ClusterEvalError
         If a column does not exist or cannot be grouped, if a run or an id is NULL, or if an id
         occurs twice in a run. An error is also raised if ids differ while require_same_ids is True,
-        if noise is not a value of the type of cluster, or if an option is unknown.
+        if noise does not have the type of cluster, or if an option is unknown.
 
     Notes
     -----
@@ -641,7 +641,7 @@ def cluster_stability(
     ClusterEvalError
         If a column does not exist or cannot be grouped, if a run or an id is NULL, or if an id
         occurs twice in a run. An error is also raised if the run `reference` does not exist, if
-        noise is not a value of the type of cluster, or if noise_as is unknown.
+        noise does not have the type of cluster, or if noise_as is unknown.
 
     Notes
     -----
