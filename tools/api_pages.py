@@ -22,9 +22,9 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 #: A note at the top, since the files alone show names.
 NOTE = (
-    "On the site that `make docs` builds, each name has its docstring below it, and the SQL macro of "
-    "the same name. In Python, `help(ce.external_report)` shows the docstring, and so does "
-    "`ce.describe` for scores and tables."
+    "On the site that `make docs` builds, each name has its docstring and its SQL macro below it. "
+    "In Python, `help(ce.external_report)` shows the docstring, and so does `ce.describe` for "
+    "scores and tables."
 )
 #: By page: its title, and what a reader finds there.
 PAGES = {
