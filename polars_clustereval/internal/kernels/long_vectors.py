@@ -413,9 +413,9 @@ def _moments_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers,
 
     `x` (m, d) holds the points, sorted by cluster, and `numbers` (m,) holds their cluster numbers.
     Each result has one element, or one row of d values, per cluster. Deviations are measured from
-    the cluster mean within the block. `x` is overwritten. To compute a mean, the first point of the
-    cluster is first subtracted, because the mean of identical numbers must equal that number
-    exactly.
+    the cluster mean within the block. `x` is overwritten. Before a mean is
+    computed, the first point of the cluster is subtracted, because the mean of identical numbers
+    must equal that number exactly.
     """
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     sizes = np.diff(np.append(starts, len(x)))
