@@ -157,6 +157,7 @@ def test_a_page_with_another_output_is_noticed() -> None:
     ("block", "message"),
     [
         ("```sql\nSELECT 1;\nSELECT 2;\n```\n", "one query, with its output below it"),
+        (f"```sql\nSELECT {', '.join(['1 AS a_long_name'] * 9)};\n```\n", "a table is cut"),
         ("```console\n$ rm -r docs\n```\n", "should be one of clustereval: rm -r docs"),
         (
             "```console\n$ clustereval external none.csv --label a --cluster b\n```\n",

@@ -144,6 +144,11 @@ def test_tables_of_a_kind_say_the_same_of_a_parameter(kind: Kind) -> None:
         ("* one;\n    * two of the frame, x=1", "one; two of the table, x := 1"),
         ("one row: the partition columns, `n`", "one row: partition_key, n"),
         ("All points are in memory. One stays.", "One stays."),
+        (
+            "Both frames, if p is None or center='mean'.",
+            "Both tables, if p is NULL or center := 'mean'.",
+        ),
+        ('One stays. Call describe("ssw").', "One stays."),
     ],
 )
 def test_words_in_sql(text: str, wanted: str) -> None:
@@ -153,7 +158,9 @@ def test_words_in_sql(text: str, wanted: str) -> None:
 def test_a_comment_says_what_the_macro_takes_in_its_words() -> None:
     for name in registry.tables():
         text = table_comment(name, TABLES[name].function)
-        assert not re.search(r"Frame|\bframe\b|frame_|Polars|`", text), name
+        assert not re.search(
+            r"Frame|\bframes?\b|frame_|Polars|\bis None\b|\bdescribe\(|\w='|`", text
+        ), name
         parameters, _ = macro_definitions()[name]
         words = text.replace("'\n'", "")
         for parameter in parameters:

@@ -122,12 +122,14 @@ def with_python_outputs(text: str) -> str:
 
     def fill(match: re.Match[str]) -> str:
         block = match[1]
-        printed, comments = run_python(block, names), comments_of_prints(block)
-        for output, comment in zip(printed, comments, strict=True):
-            if comment not in (None, output):
+        lines: list[str] = []
+        for output, comment in zip(
+            run_python(block, names), comments_of_prints(block), strict=True
+        ):
+            if comment is None:
+                lines += map(str.rstrip, output.splitlines())
+            elif comment != output:
                 raise ValueError(f"a print has the comment {comment!r} and writes {output!r}")
-        shown = [output for output, comment in zip(printed, comments, strict=True) if not comment]
-        lines = [line.rstrip() for output in shown for line in output.splitlines()]
         if not lines:
             return f"```python\n{block}```\n"
         return "\n".join([f"```python\n{block}```\n", "```text", *lines, "```", ""])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import duckdb
@@ -84,10 +85,10 @@ class SqlMacro(NamedTuple):
     def box(self) -> str:
         """A box in Markdown, closed until the reader opens it.
 
-        The signature is no query, which the playground would run: its block is of text.
+        The signature is in a block of text: the playground would run a block of SQL.
         """
         call = f"clustereval.{self.name}({self.signature})"
-        lines = ["```text", *wrap(call), "```", "", *self.paragraphs()]
+        lines = ["```text", *lines_of_call(call), "```", "", *self.paragraphs()]
         return "\n".join(['??? info "The macro in SQL"', "", *(f"    {x}".rstrip() for x in lines)])
 
     def paragraphs(self) -> list[str]:
@@ -104,14 +105,12 @@ class SqlMacro(NamedTuple):
         return lines
 
 
-def wrap(call: str) -> list[str]:
+def lines_of_call(call: str) -> list[str]:
     """A call, in lines of at most 80 characters that are broken at commas."""
-    lines = [""]
-    for part in re.split(r"(?<=, )", call):
-        if lines[-1] and len(lines[-1] + part) > 80:
-            lines = [*lines[:-1], lines[-1].rstrip(), "  "]
-        lines[-1] += part
-    return lines
+    # Lines are not broken at a no-break space.
+    whole_parameters = re.sub(r"(?<!,) ", "\xa0", call)
+    lines = wrap(whole_parameters, 80, subsequent_indent="  ", break_on_hyphens=False)
+    return [line.replace("\xa0", " ") for line in lines]
 
 
 @cache
