@@ -20,138 +20,146 @@ LazyFrame is read only when you collect the result, unless a function's docstrin
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
-from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 from . import namespaces as namespaces
-from . import plots as plots
-from .base.unknown_names import describe_unknown_name, explain_noise, is_aggregate
+from .base.public_names import METRICS, PLOTS, TABLES, import_function
 from .errors import ClusterEvalError
-from .external.association import (
-    correlation_distance,
-    hubert_index,
-    kulczynski_index,
-    mcnemar_index,
-    phi_index,
-    rogers_tanimoto_index,
-    russell_rao_index,
-    sokal_sneath_1_index,
-    sokal_sneath_2_index,
-    southwood_index,
-)
-from .external.cluster_errors import cluster_error_table, record_error_table
-from .external.clustering_summary import clustering_summary
-from .external.contingency import contingency_matrix, pair_counts
-from .external.coreference import (
-    blanc_f_score,
-    blanc_precision,
-    blanc_recall,
-    lea_f_score,
-    lea_precision,
-    lea_recall,
-    muc_f_score,
-    muc_precision,
-    muc_recall,
-)
-from .external.entity_matching import (
-    basic_merge_distance,
-    closest_cluster_f_score,
-    closest_cluster_precision,
-    closest_cluster_recall,
-    generalized_merge_distance,
-    k_measure,
-    talburt_wang_index,
-)
-from .external.entity_resolution import entity_resolution_report
-from .external.entropies import (
-    cluster_entropy,
-    cluster_entropy_given_label,
-    joint_entropy,
-    label_entropy,
-    label_entropy_given_cluster,
-    mutual_info_score,
-)
-from .external.expected_information import expected_mutual_info
-from .external.findings import external_findings
-from .external.graph import graph_cluster_report, graph_edge_report, graph_node_report, graph_report
-from .external.information import (
-    adjusted_mutual_info_score,
-    completeness_score,
-    homogeneity_score,
-    normalized_information_distance,
-    normalized_mutual_info_score,
-    normalized_variation_of_information,
-    v_measure_score,
-    variation_of_information,
-)
-from .external.matching import matching_report
-from .external.overlapping import overlapping_report
-from .external.pair_counting import (
-    adjusted_fowlkes_mallows_score,
-    adjusted_rand_score,
-    fowlkes_mallows_score,
-    jaccard_index,
-    mirkin_metric,
-    multinomial_adjusted_rand_score,
-    pair_f_score,
-    pair_precision,
-    pair_recall,
-    rand_score,
-)
-from .external.reduced_information import (
-    normalized_reduced_mutual_info_score,
-    reduced_mutual_info_score,
-)
-from .external.report import (
-    bcubed_samples,
-    external_cluster_report,
-    external_label_report,
-    external_report,
-)
-from .external.set_matching import (
-    bcubed_f_score,
-    bcubed_precision,
-    bcubed_recall,
-    class_f_measure,
-    element_centric_similarity,
-    exact_match_f_score,
-    exact_match_precision,
-    exact_match_recall,
-    inverse_purity,
-    purity,
-    split_join_distance,
-)
-from .external.summary import external_summary
-from .internal.centroids import centroids
-from .internal.determinants import determinant_report
-from .internal.dunn import cluster_diameters, dunn_index
-from .internal.findings import internal_findings
-from .internal.pairwise import pairwise_report
-from .internal.profiles import cluster_profile, column_profile
-from .internal.report import internal_cluster_report, internal_report
-from .internal.scatter import neighbor_report
-from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
-from .internal.states import cluster_states, internal_report_from_states, merge_cluster_states
-from .internal.summary import internal_summary
-from .internal.vectors import parse_vector, vdm_encode
-from .macros import bundle, register, write_database
-from .relative.assignment import assign_nearest
-from .relative.choosing_k import choose_k, elbow
-from .relative.column_removal import column_stability
-from .relative.cross_validation import cross_validation
-from .relative.drift import run_drift
-from .relative.gap import gap_statistic, uniform_reference
-from .relative.intervals import external_intervals
-from .relative.label_sample import entity_resolution_estimates
-from .relative.replication import bootstrap_instability, prediction_strength
-from .relative.resampling import bootstrap_intervals, permutation_test
-from .relative.stability import cluster_stability, run_agreement, run_consensus
-from .relative.transitions import affected_ids, moved_ids, run_transitions, transition_overlaps
 
+# At run time, __getattr__ imports each name when it is first used.
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from . import plots as plots
     from .catalogue.describe import describe
     from .dialects import to_sql
+    from .external.association import (
+        correlation_distance,
+        hubert_index,
+        kulczynski_index,
+        mcnemar_index,
+        phi_index,
+        rogers_tanimoto_index,
+        russell_rao_index,
+        sokal_sneath_1_index,
+        sokal_sneath_2_index,
+        southwood_index,
+    )
+    from .external.cluster_errors import cluster_error_table, record_error_table
+    from .external.clustering_summary import clustering_summary
+    from .external.contingency import contingency_matrix, pair_counts
+    from .external.coreference import (
+        blanc_f_score,
+        blanc_precision,
+        blanc_recall,
+        lea_f_score,
+        lea_precision,
+        lea_recall,
+        muc_f_score,
+        muc_precision,
+        muc_recall,
+    )
+    from .external.entity_matching import (
+        basic_merge_distance,
+        closest_cluster_f_score,
+        closest_cluster_precision,
+        closest_cluster_recall,
+        generalized_merge_distance,
+        k_measure,
+        talburt_wang_index,
+    )
+    from .external.entity_resolution import entity_resolution_report
+    from .external.entropies import (
+        cluster_entropy,
+        cluster_entropy_given_label,
+        joint_entropy,
+        label_entropy,
+        label_entropy_given_cluster,
+        mutual_info_score,
+    )
+    from .external.expected_information import expected_mutual_info
+    from .external.findings import external_findings
+    from .external.graph import (
+        graph_cluster_report,
+        graph_edge_report,
+        graph_node_report,
+        graph_report,
+    )
+    from .external.information import (
+        adjusted_mutual_info_score,
+        completeness_score,
+        homogeneity_score,
+        normalized_information_distance,
+        normalized_mutual_info_score,
+        normalized_variation_of_information,
+        v_measure_score,
+        variation_of_information,
+    )
+    from .external.matching import matching_report
+    from .external.overlapping import overlapping_report
+    from .external.pair_counting import (
+        adjusted_fowlkes_mallows_score,
+        adjusted_rand_score,
+        fowlkes_mallows_score,
+        jaccard_index,
+        mirkin_metric,
+        multinomial_adjusted_rand_score,
+        pair_f_score,
+        pair_precision,
+        pair_recall,
+        rand_score,
+    )
+    from .external.reduced_information import (
+        normalized_reduced_mutual_info_score,
+        reduced_mutual_info_score,
+    )
+    from .external.report import (
+        bcubed_samples,
+        external_cluster_report,
+        external_label_report,
+        external_report,
+    )
+    from .external.set_matching import (
+        bcubed_f_score,
+        bcubed_precision,
+        bcubed_recall,
+        class_f_measure,
+        element_centric_similarity,
+        exact_match_f_score,
+        exact_match_precision,
+        exact_match_recall,
+        inverse_purity,
+        purity,
+        split_join_distance,
+    )
+    from .external.summary import external_summary
+    from .internal.centroids import centroids
+    from .internal.determinants import determinant_report
+    from .internal.dunn import cluster_diameters, dunn_index
+    from .internal.findings import internal_findings
+    from .internal.pairwise import pairwise_report
+    from .internal.profiles import cluster_profile, column_profile
+    from .internal.report import internal_cluster_report, internal_report
+    from .internal.scatter import neighbor_report
+    from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
+    from .internal.states import cluster_states, internal_report_from_states, merge_cluster_states
+    from .internal.summary import internal_summary
+    from .internal.vectors import parse_vector, vdm_encode
+    from .macros import bundle, register, write_database
+    from .relative.assignment import assign_nearest
+    from .relative.choosing_k import choose_k, elbow
+    from .relative.column_removal import column_stability
+    from .relative.cross_validation import cross_validation
+    from .relative.drift import run_drift
+    from .relative.gap import gap_statistic, uniform_reference
+    from .relative.intervals import external_intervals
+    from .relative.label_sample import entity_resolution_estimates
+    from .relative.replication import bootstrap_instability, prediction_strength
+    from .relative.resampling import bootstrap_intervals, permutation_test
+    from .relative.stability import cluster_stability, run_agreement, run_consensus
+    from .relative.transitions import affected_ids, moved_ids, run_transitions, transition_overlaps
 
 __all__ = [
     "ClusterEvalError",
@@ -288,39 +296,59 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-
-for _name in __all__:
-    _value = globals().get(_name)
-    if isfunction(_value) and is_aggregate(_value):
-        globals()[_name] = explain_noise(_value)
+#: The module of each public function.
+_MODULES = {
+    **METRICS,
+    **TABLES,
+    "bundle": "macros",
+    "describe": "catalogue",
+    "parse_vector": "internal.vectors",
+    "register": "macros",
+    "to_sql": "dialects",
+    "write_database": "macros",
+}
 
 
 # If type checkers saw this function, they would accept any name as a name of the package.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Import and return to_sql or describe on first access.
+        """Import and return a public function or the module ``plots`` on first access.
 
         The function to_sql requires the ``dialects`` extra.
 
         For any other name, raise an error that suggests what to use instead, if possible.
         """
-        if name == "to_sql":
-            from .dialects import to_sql
-
-            return to_sql
-        if name == "describe":
-            from .catalogue import describe
-
-            return describe
-        hint = (
-            f"; it is plots.{name}: from {__name__} import plots" if name in plots.__all__ else ""
+        if name == "plots":
+            return import_module(f"{__name__}.plots")
+        if name in _MODULES:
+            # Two threads get the same function.
+            return globals().setdefault(name, _import_public_function(name))
+        raise AttributeError(
+            f"module '{__name__}' has no attribute '{name}'{_suggest_instead_of(name)}"
         )
-        # Python also calls this function for a module that is not yet imported.
-        if not hint and not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
-            functions = [value for value in map(globals().get, __all__) if isfunction(value)]
-            hint = describe_unknown_name(name, __all__, functions)
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'{hint}")
+
+
+def _import_public_function(name: str) -> Callable[..., Any]:
+    """Import a function. The errors and the docstring of a metric explain how to exclude noise."""
+    function = import_function(name, _MODULES[name])
+    if name not in METRICS:
+        return function
+    from .base.unknown_names import explain_noise
+
+    return explain_noise(function)
+
+
+def _suggest_instead_of(name: str) -> str:
+    """Return the end of an error message, which says what to use instead of a missing name."""
+    if name in PLOTS:
+        return f"; it is plots.{name}: from {__name__} import plots"
+    # Python also asks for modules that are not yet imported.
+    if name.startswith("_") or find_spec(f"{__name__}.{name}") is not None:
+        return ""
+    from .base.unknown_names import describe_unknown_name
+
+    return describe_unknown_name(name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -153,7 +153,7 @@ def test_the_expression_that_is_no_method_is_shown_as_it_is_called() -> None:
 
 
 @pytest.mark.gate
-def test_type_checkers_find_misspelt_names(tmp_path: Path) -> None:
+def test_type_checkers_see_the_functions(tmp_path: Path) -> None:
     """They do not see the function that looks names up when the package runs."""
     pytest.importorskip("mypy")
     path = tmp_path / "user.py"
@@ -162,7 +162,10 @@ def test_type_checkers_find_misspelt_names(tmp_path: Path) -> None:
         "from polars_clustereval.namespaces import ClusterEval\n"
         "ce.silhouete_score\n"
         "ce.describe, ce.to_sql, ce.silhouette_score, ClusterEval.silhouette_score\n"
-        "def f(frame: ClusterEval) -> None: frame.silhouete_score\n",
+        "def f(frame: ClusterEval) -> None: frame.silhouete_score\n"
+        "ce.purity('label')\n"
+        "ce.plots.elbow_plot(1)\n"
+        "def g(frame: ClusterEval) -> None: frame.pair_counts(1, 'cluster')\n",
         encoding="utf-8",
     )
     command = [sys.executable, "-m", "mypy", "--strict", str(path)]
@@ -171,6 +174,9 @@ def test_type_checkers_find_misspelt_names(tmp_path: Path) -> None:
     assert [line.partition("error: ")[2].partition(";")[0] for line in errors] == [
         'Module has no attribute "silhouete_score"',
         '"ClusterEval" has no attribute "silhouete_score"',
+        'Missing positional argument "cluster" in call to "purity"  [call-arg]',
+        'Argument 1 to "elbow_plot" has incompatible type "int"',
+        'Argument 1 has incompatible type "int"',
     ]
 
 

@@ -28,6 +28,7 @@ PYTHON_ONLY = {
         "base/deferral",
         "base/deprecation",
         "base/growth",
+        "base/public_names",
         "base/tables",
         "base/unknown_names",
         "internal/two_passes",

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from textwrap import indent
 
 PACKAGE = Path(__file__).parent.parent / "polars_clustereval"
 INIT = PACKAGE / "__init__.py"
 NAMESPACES = PACKAGE / "namespaces.py"
+PLOTS = PACKAGE / "plots" / "__init__.py"
+NAMES = PACKAGE / "base" / "public_names.py"
 SPARK = PACKAGE / "spark" / "__init__.py"
 FOLDERS = ("external", "internal", "relative")
 #: The modules of polars_clustereval/external that define metrics, and the family of these.
@@ -68,9 +71,14 @@ def tables_by_module() -> dict[str, list[str]]:
     return {module: names for module, names in found.items() if names}
 
 
+def metrics_by_module() -> dict[str, list[str]]:
+    """The metrics by their module."""
+    return {f"external.{stem}": metrics_in(stem) for stem in FAMILIES}
+
+
 def public_functions() -> dict[str, list[str]]:
     """The metrics, the tables and the others by their module."""
-    metrics = {f"external.{stem}": metrics_in(stem) for stem in FAMILIES}
+    metrics = metrics_by_module()
     found = {
         module: metrics.get(module, []) + tables_in(module) + OTHERS.get(module, [])
         for module in modules()
@@ -78,20 +86,29 @@ def public_functions() -> dict[str, list[str]]:
     return {module: names for module, names in found.items() if names}
 
 
-def import_of(module: str, names: list[str]) -> str:
+def import_of(module: str, names: list[str], width: int) -> str:
     """The import of some names, as the formatter writes it."""
     listed = sorted(names)
-    line = f"from .{module} import {', '.join(listed)}\n"
-    if len(line) <= 101:
-        return line
+    line = f"from .{module} import {', '.join(listed)}"
+    if len(line) <= width:
+        return f"{line}\n"
     return f"from .{module} import (\n" + "".join(f"    {name},\n" for name in listed) + ")\n"
 
 
 def replace_nodes(text: str, nodes: list[ast.stmt], new: str) -> str:
-    """The text with new lines in place of statements that follow one another."""
+    """The text with new lines, of the same depth, in place of successive statements."""
     lines = text.splitlines(keepends=True)
     start, end = nodes[0].lineno - 1, nodes[-1].end_lineno
-    return "".join([*lines[:start], new, *lines[end:]])
+    return "".join([*lines[:start], indent(new, " " * nodes[0].col_offset), *lines[end:]])
+
+
+def all_statements(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a body, those that only type checkers read too."""
+    checked = (
+        x.body if isinstance(x, ast.If) and ast.unparse(x.test) == "TYPE_CHECKING" else [x]
+        for x in body
+    )
+    return [node for nodes in checked for node in nodes]
 
 
 def first_part(module: str | None) -> str:
@@ -101,15 +118,19 @@ def first_part(module: str | None) -> str:
 
 def imports_from(text: str, folder: str) -> list[ast.ImportFrom]:
     """The imports of a module from the modules of a folder, or from one module."""
-    nodes = (node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom))
+    body = all_statements(ast.parse(text).body)
+    nodes = (node for node in body if isinstance(node, ast.ImportFrom))
     return [node for node in nodes if node.level and first_part(node.module) == folder]
 
 
 def with_imports(text: str, functions: dict[str, list[str]]) -> str:
     """The text of a module with the imports of functions in place of those from their folders."""
     for folder in dict.fromkeys(map(first_part, functions)):
-        new = [import_of(x, names) for x, names in functions.items() if first_part(x) == folder]
-        text = replace_nodes(text, list(imports_from(text, folder)), "".join(new))
+        old = imports_from(text, folder)
+        width = 100 - old[0].col_offset
+        found = {x: names for x, names in functions.items() if first_part(x) == folder}
+        new = "".join(import_of(x, names, width) for x, names in found.items())
+        text = replace_nodes(text, list(old), new)
     return text
 
 
@@ -123,11 +144,7 @@ def exports(path: Path, functions: dict[str, list[str]]) -> str:
     """The text of an __init__.py with these functions in its imports and in __all__."""
     old = path.read_text(encoding="utf-8")
     text = with_imports(old, functions)
-    [node] = [
-        x
-        for x in ast.parse(text).body
-        if isinstance(x, ast.Assign) and ast.unparse(x.targets[0]) == "__all__"
-    ]
+    node = assignment(text, "__all__")
     others = set(ast.literal_eval(node.value)) - imported_names(old, functions)
     listed = others | imported_names(text, functions)
     public = sorted(listed, key=lambda name: (name[0].islower(), name))
@@ -140,14 +157,47 @@ def namespaces() -> str:
     old = NAMESPACES.read_text(encoding="utf-8")
     text = with_imports(old, tables_by_module())
     names_before = imported_names(old, tables_by_module())
-    [body] = [x.body for x in ast.parse(text).body if isinstance(x, ast.ClassDef)]
+    classes = [x for x in ast.parse(text).body if isinstance(x, ast.ClassDef)]
+    [body] = [x.body for x in classes if x.name == "ClusterEval"]
     methods = [
         node
-        for node in body
+        for node in all_statements(body)
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in names_before
     ]
     names = [name for found in tables_by_module().values() for name in found]
-    return replace_nodes(text, list(methods), "".join(f"    {x} = _method({x})\n" for x in names))
+    return replace_nodes(text, list(methods), "".join(f"{x} = _method({x})\n" for x in names))
+
+
+def plots() -> dict[str, list[str]]:
+    """The charts by their module."""
+    nodes = ast.parse(PLOTS.read_text(encoding="utf-8")).body
+    found = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level]
+    return {f"plots.{node.module}": [alias.name for alias in node.names] for node in found}
+
+
+def mapping(functions: dict[str, list[str]]) -> str:
+    """A dictionary of these functions and their modules, as the formatter writes it."""
+    rows = [f'    "{x}": "{module}",\n' for module, names in functions.items() for x in names]
+    return f"{{\n{''.join(rows)}}}\n"
+
+
+def assignment(text: str, name: str) -> ast.Assign:
+    """The statement of a module that assigns a constant."""
+    nodes = (node for node in ast.parse(text).body if isinstance(node, ast.Assign))
+    [found] = [node for node in nodes if ast.unparse(node.targets[0]) == name]
+    return found
+
+
+def public_names() -> str:
+    """The text of the module that knows what to import for a name."""
+    text = NAMES.read_text(encoding="utf-8")
+    for name, functions in (
+        ("METRICS", metrics_by_module()),
+        ("TABLES", tables_by_module()),
+        ("PLOTS", plots()),
+    ):
+        text = replace_nodes(text, [assignment(text, name)], f"{name} = {mapping(functions)}")
+    return text
 
 
 def spark_functions() -> dict[str, list[str]]:
@@ -159,6 +209,7 @@ def spark_functions() -> dict[str, list[str]]:
 def all_files() -> dict[Path, str]:
     """The texts of the files that list metrics and tables to export them."""
     return {
+        NAMES: public_names(),
         INIT: exports(INIT, public_functions()),
         NAMESPACES: namespaces(),
         SPARK: exports(SPARK, spark_functions()),

@@ -51,6 +51,33 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
+{# All measures of entity resolution for one or more clusterings, in one pass over the rows. #}
+{% macro entity_resolution_report(
+  tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, split_cost='unit', merge_cost='unit', beta=1.0, metrics=none
+) -%}
+  {{- clustereval.select_table(
+    adapter.dispatch('entity_resolution_report_query', 'clustereval'), ['partition_key'], metrics, {
+    'tbl': tbl,
+    'label': clustereval.column('label', label),
+    'cluster': clustereval.column('cluster', cluster),
+    'weight': none if weight is none else clustereval.column('weight', weight),
+    'partition_by': clustereval.partition(partition_by),
+    'noise': clustereval.literal(noise) | trim,
+    'noise_as': clustereval.choice('noise_as', noise_as, ['cluster', 'drop', 'singletons']),
+    'split_cost': clustereval.choice('split_cost', split_cost, ['unit', 'product', 'entropy']),
+    'merge_cost': clustereval.choice('merge_cost', merge_cost, ['unit', 'product', 'entropy']),
+    'beta': clustereval.number('beta', beta) | trim,
+  }) }}
+{%- endmacro %}
+
+{% macro duckdb__entity_resolution_report_query(given) -%}
+  {{- clustereval.call_macro('entity_resolution_report', given) -}}
+{%- endmacro %}
+
+{% macro default__entity_resolution_report_query(given) -%}
+  {{- clustereval.check_adapter() -}}
+{%- endmacro %}
+
 {# All external metrics for one or many clusterings, computed in one pass over the rows. #}
 {% macro external_report(
   tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, average_method='arithmetic', beta=1.0, adjusted=true, metrics=none
@@ -126,33 +153,6 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# All measures of entity resolution for one or more clusterings, in one pass over the rows. #}
-{% macro entity_resolution_report(
-  tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, split_cost='unit', merge_cost='unit', beta=1.0, metrics=none
-) -%}
-  {{- clustereval.select_table(
-    adapter.dispatch('entity_resolution_report_query', 'clustereval'), ['partition_key'], metrics, {
-    'tbl': tbl,
-    'label': clustereval.column('label', label),
-    'cluster': clustereval.column('cluster', cluster),
-    'weight': none if weight is none else clustereval.column('weight', weight),
-    'partition_by': clustereval.partition(partition_by),
-    'noise': clustereval.literal(noise) | trim,
-    'noise_as': clustereval.choice('noise_as', noise_as, ['cluster', 'drop', 'singletons']),
-    'split_cost': clustereval.choice('split_cost', split_cost, ['unit', 'product', 'entropy']),
-    'merge_cost': clustereval.choice('merge_cost', merge_cost, ['unit', 'product', 'entropy']),
-    'beta': clustereval.number('beta', beta) | trim,
-  }) }}
-{%- endmacro %}
-
-{% macro duckdb__entity_resolution_report_query(given) -%}
-  {{- clustereval.call_macro('entity_resolution_report', given) -}}
-{%- endmacro %}
-
-{% macro default__entity_resolution_report_query(given) -%}
-  {{- clustereval.check_adapter() -}}
-{%- endmacro %}
-
 {# B-cubed precision and recall of each row. #}
 {% macro bcubed_samples(
   tbl, label, cluster, id=none, partition_by=none, noise=none, noise_as=none, metrics=none
@@ -201,30 +201,6 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Internal indices that need the distance from every point to every center. #}
-{% macro neighbor_report(
-  tbl, vector, cluster, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
-) -%}
-  {{- clustereval.select_table(
-    adapter.dispatch('neighbor_report_query', 'clustereval'), ['partition_key'], metrics, {
-    'tbl': tbl,
-    'vector': clustereval.columns('vector', vector),
-    'cluster': clustereval.column('cluster', cluster),
-    'distance': clustereval.choice('distance', distance, ['euclidean', 'sqeuclidean', 'cosine']),
-    'partition_by': clustereval.partition(partition_by),
-    'noise': clustereval.literal(noise) | trim,
-    'noise_as': clustereval.choice('noise_as', noise_as, ['cluster', 'drop', 'singletons']),
-  }) }}
-{%- endmacro %}
-
-{% macro duckdb__neighbor_report_query(given) -%}
-  {{- clustereval.call_macro('neighbor_report', given) -}}
-{%- endmacro %}
-
-{% macro default__neighbor_report_query(given) -%}
-  {{- clustereval.check_adapter() -}}
-{%- endmacro %}
-
 {# All internal indices that need only the centers of the clusters. #}
 {% macro internal_report(
   tbl, vector, cluster, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
@@ -270,6 +246,30 @@
 {%- endmacro %}
 
 {% macro default__internal_cluster_report_query(given) -%}
+  {{- clustereval.check_adapter() -}}
+{%- endmacro %}
+
+{# Internal indices that need the distance from every point to every center. #}
+{% macro neighbor_report(
+  tbl, vector, cluster, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
+) -%}
+  {{- clustereval.select_table(
+    adapter.dispatch('neighbor_report_query', 'clustereval'), ['partition_key'], metrics, {
+    'tbl': tbl,
+    'vector': clustereval.columns('vector', vector),
+    'cluster': clustereval.column('cluster', cluster),
+    'distance': clustereval.choice('distance', distance, ['euclidean', 'sqeuclidean', 'cosine']),
+    'partition_by': clustereval.partition(partition_by),
+    'noise': clustereval.literal(noise) | trim,
+    'noise_as': clustereval.choice('noise_as', noise_as, ['cluster', 'drop', 'singletons']),
+  }) }}
+{%- endmacro %}
+
+{% macro duckdb__neighbor_report_query(given) -%}
+  {{- clustereval.call_macro('neighbor_report', given) -}}
+{%- endmacro %}
+
+{% macro default__neighbor_report_query(given) -%}
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 

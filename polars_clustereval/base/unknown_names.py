@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import polars as pl
 
 from .data_arguments import required_parameters
+from .public_names import TABLES, import_function
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -38,16 +39,14 @@ _SAMPLE = {
 }
 
 
-def describe_unknown_name(
-    name: str, public: Collection[str], functions: Sequence[Callable[..., Any]]
-) -> str:
+def describe_unknown_name(name: str, public: Collection[str]) -> str:
     """Return the end of an error message, which says what to use instead of `name`.
 
     The result is empty if no known name is similar. `public` contains the public names of the
-    package, and `functions` contains its functions. If `name` is a column of a table, such as
-    calinski_harabasz_score, the message shows how to call that table.
+    package. If `name` is a column of a table, such as calinski_harabasz_score, the message shows
+    how to call that table.
     """
-    tables = _tables_by_column(tuple(functions))
+    tables = _tables_by_column()
     twin = _twin_of(name.lower(), public, tables)
     if not twin:
         return ""
@@ -71,15 +70,14 @@ def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> st
 
 
 @cache
-def _tables_by_column(
-    functions: tuple[Callable[..., Any], ...],
-) -> dict[str, Callable[..., Any]]:
+def _tables_by_column() -> dict[str, Callable[..., Any]]:
     """Return a mapping from each column to the table that an error message should suggest.
 
     Tables that require anything besides a frame and some of its columns are not included. If
     several tables have the same column, the table with the fewest required arguments is chosen.
     Ties are resolved in favor of the table with the most columns.
     """
+    functions = [import_function(name, module) for name, module in sorted(TABLES.items())]
     columns = {
         function: _columns_of(function)
         for function in functions
@@ -109,12 +107,6 @@ _COLUMNS = """\
         a NULL in either column are left out. To leave noise out, make it NULL: pass {cluster}
         instead of "cluster".
 """
-
-
-def is_aggregate(function: Callable[..., Any]) -> bool:
-    """Return whether a function takes a label and a cluster and returns an expression."""
-    code = function.__code__
-    return code.co_varnames[: code.co_argcount][:2] == ("label", "cluster")
 
 
 def explain_noise(function: Function) -> Function:
