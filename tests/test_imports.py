@@ -18,6 +18,13 @@ from polars_clustereval.namespaces import ClusterEval
 FIRST = {"", "base", "base.public_names", "errors", "namespaces"}
 #: Libraries that some of the functions need.
 LIBRARIES = {"altair", "duckdb", "numpy", "sqlglot"}
+VERSION = """
+from polars_clustereval.cli import main
+try:
+    main(["--version"])
+except SystemExit:
+    pass
+"""
 
 
 def modules_after(code: str) -> set[str]:
@@ -54,6 +61,11 @@ def test_a_name_imports_its_module(use: str, module: str) -> None:
     found = modules_after(f"import polars as pl, polars_clustereval as ce\n{use}")
     assert module in found
     assert found == modules_after(f"import polars_clustereval.{module}")
+
+
+@pytest.mark.gate
+def test_the_version_is_printed_without_the_commands() -> None:
+    assert modules_after(VERSION) == FIRST | {"base.quoting", "cli", "cli.version"}
 
 
 # What the names are, although they are imported late ----------------------------------------------

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
-
-from polars_clustereval import __version__
-from polars_clustereval.base.quoting import escape_controls
+from typing import TYPE_CHECKING, Any
 
 from .commands import (
     run_describe,
@@ -25,8 +20,10 @@ from .engines import ENGINES
 from .options import INPUTS, OPTIONS, option_flag
 from .output import FORMATS
 from .reports import COMMANDS, REPORTS
+from .version import Parser, make_version_parser
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterable
 
     from .commands import Outcome
@@ -36,26 +33,18 @@ if TYPE_CHECKING:
 __all__ = ["make_parser"]
 
 
-class _Parser(argparse.ArgumentParser):
-    """An argument parser that reports errors in the same way as the rest of the program."""
-
-    def error(self, message: str) -> NoReturn:
-        """Exit with status 2 after one line with `message`, without the usage text of argparse."""
-        self.exit(2, f"clustereval: error: {escape_controls(message)}\n")
-
-
 def make_parser() -> argparse.ArgumentParser:
     """Return the command-line parser.
 
     The parsed arguments have an attribute `command`, a function that takes Options and returns an
     Outcome. `command` is None if the user does not specify a command.
     """
-    parser = _Parser(
+    parser = Parser(
         "clustereval",
+        parents=[make_version_parser()],
         description="Evaluate clusterings in files and DuckDB tables.",
         epilog="clustereval COMMAND --help lists the options of a command.",
     )
-    parser.add_argument("--version", action="version", version=_version_text())
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for reports in COMMANDS.values():
@@ -65,20 +54,6 @@ def make_parser() -> argparse.ArgumentParser:
     _add_schema(commands)
     _add_sql(commands)
     return parser
-
-
-def _version_text() -> str:
-    """Return the version, with a note if another project with the same name is installed."""
-    text = f"clustereval {__version__}"
-    try:
-        other = version("clustereval")
-    except PackageNotFoundError:
-        return text
-    return (
-        f"{text}, the command of polars_clustereval. The distribution clustereval {other} is "
-        "installed, too, and is another project: if its command takes the place of this one, run "
-        "python -m polars_clustereval"
-    )
 
 
 _DATABASE_HELP = (
