@@ -18,12 +18,15 @@ demo: $(VENV)/core.stamp
 help:
 	@awk '/^```/ {block++; next} block == 1' CONTRIBUTING.md
 
-# SEED=7 draws other tests and examples than SEED=0, the default: see tests/support/tiers.py.
+# SEED=7 draws other examples, and other wide tests, than SEED=0, the default: see tests/support/tiers.py.
 SEED ?=
 DRAW := $(if $(SEED),--hypothesis-seed=$(SEED))
+# What the gate allows the tests to cost: see tests/support/budget.py.
+MOST_PLANS ?=
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --tier=quick $(DRAW)
+	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --tier=quick $(DRAW) \
+		$(if $(MOST_PLANS),--most-plans=$(MOST_PLANS))
 
 # Workers of tests that wait, for servers and other processes: one more than there are cores.
 WAITING = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')

@@ -34,7 +34,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--tier",
         choices=tiers.TIERS,
         default="all",
-        help="which tests to take, drawn by --hypothesis-seed: see tests/support/tiers.py",
+        help="which tests to take: see tests/support/tiers.py",
+    )
+    parser.addoption(
+        "--most-plans",
+        type=int,
+        help="fail if the tests take more CPU time: see tests/support/budget.py",
     )
 
 
@@ -55,8 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Looks further than there is time for on every run.
     settings.register_profile("thorough", deadline=None, max_examples=300)
     settings.load_profile(config.getoption("--hypothesis-profile") or "tier")
-    limit = budget.OF_SUITE if tier == "quick" else None
-    config.pluginmanager.register(budget.Budget(of_suite=limit))
+    config.pluginmanager.register(budget.Budget(config.getoption("--most-plans")))
 
 
 def pytest_collection_finish() -> None:
@@ -88,13 +92,10 @@ ENGINES = ("engine", "side", "engine_name")
 def describe_case(item: pytest.Item) -> tiers.Case:
     call = getattr(item, "callspec", None)
     given = {} if call is None else call.params
-    # Values need not be hashable, and those of one list are the same objects for every engine.
-    parameters = tuple((name, id(value)) for name, value in given.items() if name not in ENGINES)
-    engine = tuple(given[name] for name in ENGINES if name in given)
     return tiers.Case(
         item.nodeid.partition("[")[0],
-        parameters,
-        engine,
+        # Values need not be hashable, and those of one list are the same objects for every engine.
+        tuple((name, id(value)) for name, value in given.items() if name not in ENGINES),
         frozenset(mark.name for mark in item.iter_markers()),
         number_of_examples(item) > 1,
     )

@@ -1,4 +1,4 @@
-"""The benchmarks compare their answers: on tiny data, every answer with that of another engine."""
+"""The benchmarks compare every answer with that of another engine; the figures that pages print."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +14,20 @@ import duckdb
 import pytest
 
 from benchmarks import __main__ as program
-from benchmarks import billion_rows, cases, jobs, pages, revisions, runner, table
+from benchmarks import cases, dialects, jobs, minutes, pages, runner, table
 from benchmarks.cases import Case, Job
 from benchmarks.data import (
     Gaussian,
     GeneratedFile,
     Labelings,
     Points,
-    RepeatedLabelings,
     Runs,
     Sweep,
-    WeightedLabelings,
 )
 from benchmarks.linked_data import Covers, Graph, RunPair
-from benchmarks.revisions import Revision
+from benchmarks.minutes import Measured, Size
 from benchmarks.runner import AnswersDifferError, Measurement, Result
+from polars_clustereval.base.tables import declared_tables
 from tests.support.oracle import COUNTS, METRICS
 
 if TYPE_CHECKING:
@@ -121,80 +119,6 @@ def test_nothing_to_compare_is_refused() -> None:
     runner.check_answers(known, ONE, {"n": [1.0]}, 1e-11)
     with pytest.raises(AnswersDifferError, match=r"Polars: nothing to compare \['m'\] with"):
         runner.check_answers(known, TWO, {"m": [1.0]}, 1e-11)
-
-
-@dataclasses.dataclass(frozen=True)
-class NoFile(GeneratedFile):
-    def prepare(self, folder: Path) -> Path:
-        return folder
-
-
-TOY = Case("Toy", NoFile(), (ONE, TWO, THREE))
-
-
-def fake(answer_of: Callable[[Job, int], float]) -> Callable[..., Any]:
-    """In place of runner.measure_job: the answer of a job in its first, second … round."""
-    rounds = dict.fromkeys(TOY.jobs, 0)
-
-    def measure(job: Job, *_: Path) -> tuple[Measurement, dict[str, list[float]]]:
-        rounds[job] += 1
-        return Measurement(1.0, 2.0, 1.0), {"n": [answer_of(job, rounds[job])]}
-
-    return measure
-
-
-def test_a_case_is_measured_in_rounds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(runner, "measure_job", fake(lambda *_: 1.0))
-    result = runner.measure_case(TOY, tmp_path, 2)
-    assert [list(measured) for measured in result.rounds] == [list(TOY.jobs)] * 2
-
-
-@pytest.mark.parametrize("number", [1, 2])
-@pytest.mark.parametrize("wrong", [TWO, THREE])
-def test_a_wrong_job_is_found_in_any_round(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: Job, number: int
-) -> None:
-    slip = fake(lambda job, now: 1.0 + 2e-11 * (job == wrong and now == number))
-    monkeypatch.setattr(runner, "measure_job", slip)
-    with pytest.raises(AnswersDifferError, match=f"n: {wrong.name} gave"):
-        runner.measure_case(TOY, tmp_path, 2)
-
-
-def test_rounds_are_compared_with_each_other(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(runner, "measure_job", fake(lambda _, number: float(number)))
-    with pytest.raises(AnswersDifferError, match="n: DuckDB gave"):
-        runner.measure_case(TOY, tmp_path, 2)
-
-
-def test_no_times_after_a_difference(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    def differ(*_: object) -> None:
-        raise AnswersDifferError("n: one gave 1, another 2")
-
-    output = tmp_path / "times.md"
-    monkeypatch.setattr(program, "measure_case", differ)
-    monkeypatch.setattr(sys, "argv", ["benchmarks", "--only", "dunn", "--output", str(output)])
-    with pytest.raises(SystemExit, match="answers differ, so no times: n: one gave 1, another 2"):
-        program.main()
-    assert capsys.readouterr().out == ""
-    assert not output.exists()
-
-
-def test_answers_that_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "SKLEARN_RUNS", 2)
-    monkeypatch.setattr(jobs, "SKLEARN_POINT_RUNS", 1)
-    labels = {"run": [0, 1, 2], "n": [3, 4, 5], "russell_rao_index": [1.0, 0.5, 0.1]}
-    assert jobs._select_comparable(labels) == {
-        "n": [3, 4],
-        "russell_rao_index": [1.0, 0.5],
-        "rows": [12],
-        "joined_pairs": [6 + 6 + 2],
-    }
-    points = {"partition_key": [0, 1], "n": [3, 4], "compactness": [1.0, 2.0]}
-    assert jobs._select_comparable(points) == {"n": [3], "compactness": [1.0]}
 
 
 # Tiny data -------------------------------------------------------------------------------------
@@ -331,52 +255,6 @@ def test_the_program_prints_a_table(tmp_path: Path) -> None:
     assert text.count("\n| scikit-learn ") == 1
 
 
-# A billion rows --------------------------------------------------------------------------------
-
-
-def test_weighted_rows_are_repeated_as_often_as_their_weight(tmp_path: Path) -> None:
-    base = WeightedLabelings(70, 5, 4)
-    path = RepeatedLabelings(base).prepare(tmp_path)
-    weighted = duckdb.read_parquet(jobs.base_path(str(path)))
-    repeated = duckdb.read_parquet(str(path)).aggregate("label, cluster, count(*) AS n")
-    sums = weighted.aggregate("label, cluster, CAST(sum(n) AS BIGINT) AS n")
-    assert len(weighted) == 70
-    assert sorted(repeated.fetchall()) == sorted(sums.fetchall())
-
-
-@pytest.mark.wide
-@pytest.mark.parametrize("most", [0.0, 1e9])
-def test_a_billion_rows_end_in_a_verdict(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, most: float
-) -> None:
-    monkeypatch.setattr(billion_rows, "MOST_TIMES_BARE", most)
-    output = tmp_path / "results" / "billion.md"
-    command = ["--rows", "500", "--weight", "3", "--repeats", "1", "--data", str(tmp_path)]
-    slow = pytest.raises(SystemExit, match=r"external_report took [\d.]+ times as long as the bare")
-    with nullcontext() if most else slow:
-        billion_rows.main([*command, "--output", str(output)])
-    text = output.read_text(encoding="utf-8")
-    assert "## 1,500 rows, 1,000 × 1,000 clusters, memory_limit = 1GB" in text
-    assert text.count("\n| DuckDB ") == 4
-
-
-@pytest.mark.gate
-def test_another_report_of_the_billion_rows_is_refused(tmp_path: Path) -> None:
-    case = cases.make_weighted_case(200, 3)
-    path = case.data.prepare(tmp_path)
-    answers = {
-        job: json.loads(json.dumps(jobs._select_comparable(jobs.JOBS[job.name](str(path))())))
-        for job in case.jobs
-    }
-    compare(answers, case.tolerance)
-    for job, values in answers.items():
-        for name, found in values.items():
-            if found != [None]:
-                wrong = answers | {job: values | {name: slipped(found, case.tolerance)}}
-                with pytest.raises(AnswersDifferError, match=f"{name}: "):
-                    compare(wrong, case.tolerance)
-
-
 # Tables ----------------------------------------------------------------------------------------
 
 BARE_JOB = Job("DuckDB", cases.BARE, "duckdb bare")
@@ -390,7 +268,7 @@ def test_a_table_has_medians_and_ratios_within_rounds() -> None:
         {BARE_JOB: took(4.0, 100), FULL_JOB: took(6.0, 150), OTHER_JOB: took(60.0, 400)},
         {BARE_JOB: took(2.0, 100), FULL_JOB: took(8.0, 150), OTHER_JOB: took(40.0, 400)},
     ]
-    case = Case("Toy", NoFile(), (BARE_JOB, FULL_JOB, OTHER_JOB))
+    case = Case("Toy", Runs(6, 50, 4), (BARE_JOB, FULL_JOB, OTHER_JOB))
     lines = table.format_section(Result(case, rounds)).splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
     assert lines[0] == "## Toy"
@@ -455,80 +333,62 @@ def test_a_block_has_the_seconds_of_its_jobs(
         pages.read_results(tmp_path)
 
 
-def test_published_results_change_the_pages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_every_portable_table_is_measured() -> None:
+    portable = {name for name, x in declared_tables().items() if x.is_portable}
+    assert dialects.CALLS.keys() == portable
+
+
+def test_the_tables_of_the_pages_of_dialects_and_spark() -> None:
+    queries = {
+        "Queries of to_sql, 10 rows": {("pair_counts", "to_sql"): ["0.1234", "> 60"]},
+        "Queries of to_sql, 20 rows": {("pair_counts", "to_sql"): ["12.34", "0.5"]},
+    }
+    assert pages.BLOCKS["dialects"](queries)[2:] == ["| `pair_counts` | 0.12 / > 60 | 12 / 0.5 |"]
+    jobs_of_spark = {
+        "Spark, 1,000 rows × 8, 100 labels and clusters": {
+            ("pair_counts", "polars_clustereval"): ["1.5", "2,000", "1.0"],
+            ("silhouette", "Spark"): ["3", "4", "2.0"],
+        }
+    }
+    assert pages.BLOCKS["spark"](jobs_of_spark)[2:] == [
+        "| 1,000 | pair_counts | 1.5 | 2,000 | 1.0 |",
+        "| 1,000 | silhouette, Spark | 3 | 4 | 2.0 |",
+    ]
+
+
+# The rows at which a call takes a minute -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("calls", "shown"),
+    [
+        # 0.1 s for any call; then rows²: 1 + 3 = 4 times as long, and 60 s are √15 as many rows
+        ([(1000, 0.1), (2000, 1.1), (4000, 4.1)], ("≈ 15,000", "n^2.0")),
+        # as many seconds as rows: 30 times as many for a minute
+        ([(1000, 0.1), (10_000, 1.1), (20_000, 2.1)], ("≈ 600,000", "n^1.0")),
+        # more than six seconds: not ten times as many
+        ([(1000, 0.0), (10_000, 5.0), (20_000, 10.0)], ("120,000", "n^1.0")),
+        ([(1000, 0.3), (2000, 0.3), (4000, 0.1)], ("≈ 240,000,000", "n^1.0")),
+        ([(1000, 1.0)], ("", "")),
+        ([], ("", "")),
+    ],
+)
+def test_the_rows_of_a_minute_follow_from_the_growth(
+    calls: list[tuple[int, float]], shown: tuple[str, str]
 ) -> None:
-    page = tmp_path / "README.md"
-    page.write_text("<!-- times: readme -->\n<!-- end of times -->\n", encoding="utf-8")
-    results = {name: tmp_path / name for name in ("published", "others")}
-    for name, value in (("ROOT", tmp_path), ("RESULTS", results["published"]), ("PAGES", (page,))):
-        monkeypatch.setattr(pages, name, value)
-    monkeypatch.setattr(pages, "README_ROWS", (pages.Row("sums", "Toy", "sum", ""),))
-    pages.write_results(results["others"] / "toy.md", TOY_RESULTS)
-    assert "sums" not in page.read_text(encoding="utf-8")
-    pages.write_results(results["published"] / "toy.md", TOY_RESULTS)
-    assert "| sums | 0.52 | 136 |" in page.read_text(encoding="utf-8")
-    assert capsys.readouterr().out == "README.md\n"
+    assert Measured([Size(*x) for x in calls]).show() == shown
 
 
-# Revisions -------------------------------------------------------------------------------------
+def test_refused_rows_are_marked() -> None:
+    calls = [Size(1000, 0.0), Size(2000, 7.5), Size(4000, 30.0)]
+    assert Measured(calls, is_refused=True).show() == ("5,700 ¹", "n^2.0")
 
 
-def fake_sides(sides: list[Path], slip: float, slow: float) -> Callable[..., Any]:
-    """In place of measure_job: the present side is off by `slip` and takes `slow` times as long.
-
-    The list `sides` has the folder of each call afterwards.
-    """
-
-    def measure(_: Job, __: Path, root: Path) -> tuple[Measurement, dict[str, list[float]]]:
-        sides.append(root)
-        is_present = root == revisions.ROOT
-        seconds = 2.0 * (slow if is_present else 1.0)
-        return Measurement(seconds, 2.0, 1.0), {"n": [1.0 + slip * is_present]}
-
-    return measure
-
-
-@pytest.fixture
-def before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Revision:
-    monkeypatch.setattr(Revision, "list_jobs", lambda _: frozenset({ONE.name, THREE.name}))
-    return Revision("before", tmp_path)
-
-
-def test_a_revision_is_compared_in_turns(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, before: Revision
-) -> None:
-    sides: list[Path] = []
-    monkeypatch.setattr(revisions, "measure_job", fake_sides(sides, 0.0, 1.5))
-    compared = revisions.compare_case(TOY, tmp_path, 2, before)
-    assert [list(measured) for measured in compared.rounds] == [[ONE]] * 2
-    assert sides == [tmp_path, revisions.ROOT, revisions.ROOT, tmp_path]
-    assert compared.compute_ratios(ONE) == [1.5, 1.5]
-    cells = revisions.format_comparison(compared).splitlines()[-1].split("|")[1:-1]
-    assert [cell.strip() for cell in cells] == ["DuckDB", "sum", "2", "3", "1.5", "1.5", "1.5"]
-
-
-def test_other_answers_of_a_revision_are_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, before: Revision
-) -> None:
-    monkeypatch.setattr(revisions, "measure_job", fake_sides([], 2e-11, 1.0))
-    with pytest.raises(AnswersDifferError, match="n: DuckDB gave"):
-        revisions.compare_case(TOY, tmp_path, 1, before)
-
-
-@pytest.mark.wide
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="git knows the revisions")
-def test_the_program_compares_revisions() -> None:
-    command = [sys.executable, "-m", "benchmarks", "--only", "report", "--rows", "2000"]
-    command += ["--repeats", "1", "--against"]
-    process = subprocess.run(
-        [*command, "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert process.returncode == 0, process.stderr
-    assert "Before: HEAD." in process.stdout
-    assert process.stdout.count("\n| DuckDB ") == process.stdout.count("\n| Polars ") == 3
-    assert "scikit-learn |" not in process.stdout
-    process = subprocess.run(
-        [*command, "nothing"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert process.stderr.endswith("--against: git has no revision 'nothing'\n")
+def test_the_page_lists_every_table_with_both_engines() -> None:
+    of_case = pages.find_case(pages.read_results(), minutes.TITLE)
+    assert {name for name, _ in of_case} == declared_tables().keys()
+    for (name, kind), cells in of_case.items():
+        assert declared_tables()[name].kind == kind
+        assert len(cells) == 4
+        has_rows = [bool(cells[0]), bool(cells[2])]
+        assert has_rows == [declared_tables()[name].has_macro, True]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FunctionType
 
+pytestmark = pytest.mark.each
+
 ROOT = Path(__file__).parent.parent
 WRITERS_OF_SQL = {"bundle", "register", "to_sql", "write_database"}
 #: Texts about the metrics: COMMENT ON MACRO is what the SQL side has.

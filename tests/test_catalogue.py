@@ -21,6 +21,8 @@ from tests.support import registry
 from tests.support.stated_ranges import BEST_IN_WORDS, bound_of, stated_by
 from tools.metrics_page import split_definition
 
+pytestmark = pytest.mark.each
+
 ROOT = Path(__file__).parent.parent
 NAMES = list(entries())
 LABEL_TABLES = registry.WITH_SCORES["labels"]
@@ -411,6 +413,7 @@ def test_an_unknown_name(name: Any, words: str) -> None:
         ce.describe(name)
 
 
+@pytest.mark.gate
 def test_the_catalogue_is_not_imported_before_it_is_asked_for() -> None:
     code = "import sys, polars_clustereval as ce; name = 'polars_clustereval.catalogue'; "
     code += "print(name in sys.modules); ce.describe('purity'); print(name in sys.modules)"

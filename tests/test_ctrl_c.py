@@ -11,6 +11,8 @@ import pytest
 
 from tests.test_snippets import ROOT, blocks
 
+pytestmark = pytest.mark.gate
+
 #: Pages that teach tables whose queries take long: those of pairs of points and of many runs.
 PAGES = ("dunn", "internal", "pairwise", "scale", "silhouette", "stability")
 

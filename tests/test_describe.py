@@ -16,6 +16,8 @@ import polars_clustereval as ce
 from polars_clustereval.catalogue import entries
 from polars_clustereval.relative.choosing_k import CRITERIA
 
+pytestmark = pytest.mark.each
+
 FUNCTIONS: dict[str, Any] = {
     name: getattr(ce, name)
     for name in ce.__all__

@@ -19,6 +19,8 @@ from polars_clustereval.catalogue import entries
 from tests.support import registry
 from tools import address, llms
 
+pytestmark = pytest.mark.each
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(path.name for path in DOCS.glob("*.md"))

@@ -31,6 +31,8 @@ from tools.page_blocks import call_with_parameters, fill_blocks
 if TYPE_CHECKING:
     from polars_clustereval.base.metric_facts import MetricFacts
 
+pytestmark = pytest.mark.each
+
 ROOT = Path(__file__).parent.parent
 METRICS = metric_facts()
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests import fuzz, fuzz_pairs
 
+pytestmark = pytest.mark.gate
+
 TABLES = [*fuzz.POINT_TABLES, *fuzz.LABEL_TABLES]
 
 

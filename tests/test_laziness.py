@@ -78,6 +78,7 @@ def check_readings(table: str, frame: pl.DataFrame, at_call: int = 0, **options:
     return readings
 
 
+@pytest.mark.each
 @pytest.mark.parametrize("table", COLUMNS)
 def test_nothing_is_read_at_the_call(table: str) -> None:
     """Not by any table with its default options: the schema is enough."""
@@ -135,6 +136,7 @@ def test_weights_are_read_to_be_checked_on_collection(table: str) -> None:
 CALLS = table_calls.calls_of_tables(4)
 
 
+@pytest.mark.each
 @pytest.mark.parametrize("table", CALLS)
 def test_no_frame_is_read_at_the_call(table: str) -> None:
     """Nor a second frame, such as that of edges or centers."""

@@ -18,6 +18,8 @@ import pytest
 
 import polars_clustereval as ce
 
+pytestmark = pytest.mark.each
+
 ROOT = Path(__file__).parent.parent
 IRIS = pl.read_parquet(ROOT / "examples" / "iris.parquet")
 SCORES: dict[str, float] = {

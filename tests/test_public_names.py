@@ -19,6 +19,8 @@ from polars_clustereval.base import checks
 from polars_clustereval.external import entity_matching, information
 from polars_clustereval.internal import distances, silhouette_queries
 
+pytestmark = pytest.mark.each
+
 ROOT = Path(__file__).parent.parent
 FRAME = pl.DataFrame({"label": [0, 0, 1, 1], "cluster": [0, 0, 1, 1], "x": [0.0, 1.0, 7.0, 9.0]})
 FRAME = FRAME.with_columns(vector=pl.concat_list("x"))

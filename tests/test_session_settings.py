@@ -20,6 +20,8 @@ from tests.support import registry
 from tests.support.compare import is_near
 from tests.support.registry import METRICS
 
+pytestmark = pytest.mark.gate
+
 # Settings that concern order, arithmetic, comparison or plans.
 SETTINGS = {
     "descending": "SET default_order = 'DESC'",

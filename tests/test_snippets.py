@@ -1,8 +1,10 @@
 """Every snippet of the pages and every example in a header of sql/ runs."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
@@ -11,22 +13,27 @@ from polars_clustereval.macros import sql_files
 from tests.support.header_tables import TABLES
 from tools import page_outputs, page_session
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from _pytest.mark import ParameterSet
+
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 EXAMPLE = re.compile(r"^-- Examples?:[ \n](.*?)(?=^CREATE)", re.MULTILINE | re.DOTALL)
-
 
 #: Pages whose snippets need an engine that is not always there; tests/spark runs them.
 ELSEWHERE = ("docs/spark.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("api_*.md")))
 DOCS = sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
 PAGES = ("README.md", *(page for page in DOCS if page not in ELSEWHERE))
-#: The README in make test, the other pages in the gate.
-README_FIRST = [
-    page if page == "README.md" else pytest.param(page, marks=pytest.mark.gate) for page in PAGES
-]
-
-
 WITH_OUTPUTS = [path.relative_to(ROOT).as_posix() for path in page_outputs.pages_with_outputs()]
+
+
+def mark_pages(pages: Sequence[str]) -> list[ParameterSet]:
+    """README and the tutorials are read by make test, the other pages by the gate."""
+    first = ("README.md", "docs/tutorial_")
+    marks = {True: pytest.mark.each, False: pytest.mark.gate}
+    return [pytest.param(page, marks=marks[page.startswith(first)]) for page in pages]
 
 
 def blocks(language: str, page: str = "README.md") -> list[str]:
@@ -56,7 +63,7 @@ def header_tables() -> duckdb.DuckDBPyConnection:
     return con
 
 
-@pytest.mark.parametrize("page", README_FIRST)
+@pytest.mark.parametrize("page", mark_pages(PAGES))
 def test_python_of_pages(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python of a page runs, and prints what the page shows: in comments, or below."""
     monkeypatch.chdir(ROOT)
@@ -110,21 +117,14 @@ def test_there_are_printed_numbers() -> None:
     assert {page: n for page, n in found.items() if n} == pages
 
 
-@pytest.mark.gate
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in WITH_OUTPUTS])
+@pytest.mark.parametrize("page", mark_pages([page for page in PAGES if page not in WITH_OUTPUTS]))
 def test_sql_of_pages(con: duckdb.DuckDBPyConnection, page: str) -> None:
     assert blocks("sql", page)
     for block in blocks("sql", page):
         con.execute(block).fetchall()
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        page if page == "README.md" else pytest.param(page, marks=pytest.mark.gate)
-        for page in WITH_OUTPUTS
-    ],
-)
+@pytest.mark.parametrize("page", mark_pages(WITH_OUTPUTS))
 def test_outputs_of_pages(
     con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, page: str
 ) -> None:

@@ -22,6 +22,8 @@ from polars_clustereval.catalogue import entries
 from tests.support.stated_ranges import Stated, after_name, comments, from_comment, stated_by
 from tools import facts as command
 
+pytestmark = pytest.mark.each
+
 ROOT = Path(__file__).parent.parent
 #: Tables whose docstring and comment state the range of each score after its name.
 BY_NAME = (

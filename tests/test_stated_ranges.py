@@ -32,6 +32,8 @@ from tests.support.stated_ranges import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+pytestmark = pytest.mark.gate
+
 ROOT = Path(__file__).parent.parent
 #: Reports of points whose indices have ranges of their own.
 POINT_REPORTS = ("internal_report", "neighbor_report", "determinant_report", "pairwise_report")

@@ -171,62 +171,6 @@ def test_no_file_is_long() -> None:
         assert long == [], path
 
 
-# The tests
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-#: What a script is started by.
-OF_EVERY_SCRIPT = {"main"}
-
-
-def is_fixture(node: ast.AST) -> bool:
-    """Whether a function is a fixture, which may replace one of the same name."""
-    decorators = getattr(node, "decorator_list", [])
-    return any("fixture" in ast.unparse(decorator) for decorator in decorators)
-
-
-def helpers_of(path: Path) -> list[str]:
-    """The functions and classes that a test module defines, without tests and fixtures."""
-    return [
-        node.name
-        for node in parse(path).body
-        if isinstance(node, Function | ast.ClassDef)
-        and not node.name.startswith("test_")
-        and not is_fixture(node)
-    ]
-
-
-def test_no_helper_of_the_tests_is_defined_in_two_modules() -> None:
-    places = defaultdict(set)
-    for path in TEST_MODULES:
-        for name in helpers_of(path):
-            places[name].add(str(path.relative_to(ROOT)))
-    twice = {name: found for name, found in places.items() if len(found) > 1}
-    assert not {name: found for name, found in twice.items() if name not in OF_EVERY_SCRIPT}
-
-
-def untyped_functions(code: ast.Module) -> list[str]:
-    """The functions with a parameter or a result that has no type."""
-    found = []
-    for node in ast.walk(code):
-        if isinstance(node, Function):
-            given = node.args
-            arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-            named = [x for x in arguments if x.arg not in ("self", "cls")]
-            if node.returns is None or any(x.annotation is None for x in named):
-                found.append(node.name)
-    return found
-
-
-def test_the_tests_are_typed() -> None:
-    untyped = {str(path.relative_to(ROOT)): untyped_functions(parse(path)) for path in TEST_MODULES}
-    assert not {path: names for path, names in untyped.items() if names}
-
-
-def test_a_function_without_types_is_found() -> None:
-    code = "def f(x: int) -> int: ...\ndef g(x) -> int: ...\ndef h(*, x: int): ..."
-    assert untyped_functions(ast.parse(code)) == ["g", "h"]
-
-
 # Every ORDER BY
 
 STRING = re.compile(r"'((?:[^']|'')*)'")
@@ -290,6 +234,7 @@ def test_the_page_of_the_sql_side_names_macros_and_files_that_there_are() -> Non
     assert set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == folders
 
 
+@pytest.mark.gate
 def test_no_error_of_python_shows_an_argument_of_sql() -> None:
     """A parameter and its value are a Setting, which is written as in Python, or in the shell."""
     for path in MODULES:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     import duckdb
 
+pytestmark = pytest.mark.gate
+
 QUALIFIER = re.compile(r"(?<![\w.\])])(?!clustereval\.)([a-z]\w*)\.(?:[a-z_]\w*|\*)")
 RELATIVE = registry.tables("runs", "runs and one of them", "resamples")
 #: Called with the same table for nodes and edges, whose ends are the columns id and label.

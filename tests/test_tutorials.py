@@ -9,6 +9,8 @@ import pytest
 
 from tests.test_docs import DOCS, ROOT, read_page
 
+pytestmark = pytest.mark.each
+
 TUTORIALS = sorted(path.name for path in DOCS.glob("tutorial_*.md"))
 
 #: A reader decides in the first ten minutes, and does not scroll through five screens for that.

@@ -22,6 +22,8 @@ from polars_clustereval.cli.sources import find_sources
 from polars_clustereval.macros import cache_folder
 from tests.support.command_line import IRIS, KMEANS, QUICK, start
 
+pytestmark = pytest.mark.gate
+
 ONE_SCORE = ("external", "--metrics", "purity", *QUICK)
 SCORE = "SELECT clustereval.rand_score(x, x) FROM range(3) AS t(x)"
 

@@ -27,7 +27,7 @@ ROWS = pl.DataFrame(
 
 def has_count(table: str) -> bool:
     given = [list(x) if isinstance(x, tuple) else x for x in registry.given(table)]
-    return "n_dropped" in getattr(ce, table)(ROWS, *given).columns
+    return "n_dropped" in getattr(ce, table)(ROWS.lazy(), *given).collect_schema()
 
 
 OF_LABELS, OF_POINTS = (

@@ -177,6 +177,7 @@ def test_columns_named_like_inner_ones(side: Engine) -> None:
         check_columns(side, label, cluster, frame)
 
 
+@pytest.mark.gate
 def test_reports_and_aggregates_of_columns_of_any_name(side: Engine) -> None:
     names = sorted({*PARAMETERS, *RESULTS, *ODD, *LAMBDA, *inner_names(side, *REPORTS)})
     for label, cluster, frame in listed_calls(side, names):
@@ -276,6 +277,7 @@ def test_tables_of_any_name(cursor: duckdb.DuckDBPyConnection, function: str) ->
     check_tables(cursor, function, [*PARAMETERS, *RESULTS, *ODD], bind_only=bind_only)
 
 
+@pytest.mark.gate
 def test_a_table_is_read_where_no_inner_one_hides_it() -> None:
     """In every macro, the user's table is read in the first CTE only.
 

@@ -164,6 +164,7 @@ def column_of(engine: Engine, kind: str) -> Column:
     return "cluster"
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("kind", CLUSTERS)
 def test_a_name_that_no_row_has_marks_no_noise(engine: Engine, kind: str) -> None:
     """Also where the type has no such value: an enumeration."""

@@ -406,6 +406,7 @@ def of_plain_names(function: str, *given: Any, **arguments: Any) -> list[dict[st
     return rows
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("name", ["*", "^.*$", "^c$"])
 def test_names_that_look_like_patterns(name: str) -> None:
     """Beside columns that such a pattern would select."""
@@ -438,6 +439,7 @@ def test_durations_of_a_day_are_one_label(engine: Engine) -> None:
 # Columns of untyped NULLs
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "columns", [("nothing", "cluster"), ("label", "nothing"), ("nothing",) * 2]
 )
@@ -462,6 +464,7 @@ def test_a_column_of_untyped_nulls(engine: Engine, columns: tuple[str, str]) -> 
 EMBEDDINGS = (pl.List(pl.Float64), pl.Array(pl.Float32, 2))
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("dtype", EMBEDDINGS)
 @pytest.mark.parametrize("parameter", ["label", "cluster"])
 def test_vectors_are_no_labels(side: Engine, dtype: Any, parameter: str) -> None:

@@ -21,6 +21,8 @@ from tests.support.engines import quoted
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.gate
+
 ESCAPE, CLEAR, RIGHT_TO_LEFT = "\x1b[31m", "\x9b2J", "\u202e"
 HOSTILE = f"{ESCAPE}a\tb\nc\r{CLEAR}{RIGHT_TO_LEFT}\u2028\x7fd"
 HARMLESS = r"\x1b[31ma\tb\nc\r\x9b2J\u202e\u2028\x7fd"

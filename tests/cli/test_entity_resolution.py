@@ -25,6 +25,8 @@ from tests.support.command_line import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.gate
+
 COLUMNS = ("--label", "inventor", "--cluster", "cluster_2021")
 BY_RECORD = (*COLUMNS, "--labels-are-sample", "by_record")
 ROWS = pl.scan_parquet(INVENTORS)

@@ -27,6 +27,8 @@ from tests.support.command_line import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.gate
+
 NODES = ("--id", "id", "--cluster", "faction")
 ENDS = ("--left", "left", "--right", "right")
 CALL = ("graph", MEMBERS, *NODES, "--edges", TIES, *ENDS)

@@ -33,6 +33,8 @@ from tests.support.command_line import (
 )
 from tests.support.compare import assert_rows
 
+pytestmark = pytest.mark.gate
+
 TEXT_FILES = ["f.csv", "f.tsv", "f.csv.gz", "f.tsv.gz", "f.CSV", "f.TSV.GZ", "odd [1]*'s.csv"]
 
 

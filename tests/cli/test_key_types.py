@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.support.command_line import Run
 
+pytestmark = pytest.mark.gate
+
 VALUES: dict[str, tuple[Any, ...]] = {
     "durations": tuple(dt.timedelta(hours=i) for i in range(3)),
     "bytes": (b"\xff\xfe", b"\x00", b"a"),

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from tests.support.command_line import Fail, Noted, Run
 
+pytestmark = pytest.mark.gate
+
 NAMES = "purity,n,rand_score"
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.support.command_line import Fail, Run
 
+pytestmark = pytest.mark.gate
+
 POINTS = pl.DataFrame(
     {
         "x": [0.0, 1.0, None, 8.0, 9.0, 9.0],

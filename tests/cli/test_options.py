@@ -74,6 +74,7 @@ def test_options_reach_the_engine(run: Run, engine_name: str) -> None:
     assert "adjusted_mutual_info" not in run("external", IRIS, *KMEANS, "--no-adjusted")
 
 
+@pytest.mark.gate
 def test_generalized_indices_of_dunn(run: Run, engine_name: str) -> None:
     """Without the option they are NULL, and the terminal leaves them out."""
     call = ("dunn", IRIS, *FLOWERS, "--engine", engine_name)

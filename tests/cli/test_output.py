@@ -73,6 +73,7 @@ def test_both_engines_agree_on_points(run: Run, options: tuple[str, ...]) -> Non
     assert one != report_rows(run, IRIS, *FLOWERS, *QUICK, of="internal")
 
 
+@pytest.mark.gate
 def test_both_engines_agree(run: Run) -> None:
     options = ("--weight", "seed", "--partition-by", "k", "--noise", "0", "--noise-as")
     for way in ("cluster", "drop", "singletons"):

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from tests.support.command_line import Fail, Noted, Run
     from tests.support.pages import Page
 
+pytestmark = pytest.mark.gate
+
 NUMBER = r"(-?[\d,.]+(?:e[-+]\d+)?|–)"
 
 

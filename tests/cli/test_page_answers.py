@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.gate
+
 CARS = IRIS.replace("iris", "cars")
 MARKS = {"🔴": "problem", "🟠": "warning", "🔵": "note"}
 

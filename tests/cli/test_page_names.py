@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from tests.support.command_line import Run
 
+pytestmark = pytest.mark.gate
+
 #: CommonMark with HTML, and what GitHub adds to it: tables, deletions and links of bare addresses.
 RENDERER = MarkdownIt("gfm-like")
 

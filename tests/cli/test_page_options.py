@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tests.support.command_line import Fail, Run
 
+pytestmark = pytest.mark.gate
+
 CARS = IRIS.replace("iris", "cars")
 PARTITIONS = ("--partition-by", "region")
 

@@ -30,6 +30,8 @@ from tests.support.command_line import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.gate
+
 
 @DUCKDB_AT_THE_GATE
 def test_a_process(run: Run, engine_name: str, tmp_path: Path) -> None:

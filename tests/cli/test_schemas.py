@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.gate
+
 #: Reports with a row for each metric, in the same columns.
 #: By report, those whose rows are valid as its rows too: they have its columns and others.
 ALSO_VALID = {

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from tests.support.command_line import Fail, Noted, Run
 
+pytestmark = pytest.mark.gate
+
 COLUMNS = ("--label", "species", "--cluster", "cluster")
 
 

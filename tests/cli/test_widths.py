@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.gate
+
 WIDTHS = (60, 80, 100, 140, 200)
 HOSTILE = "日本語の名前 größe \x1b[31m e\u0301 " * 3
 

@@ -17,6 +17,8 @@ from tests.support import seeds
 from tests.support.sql_answers import assert_answers
 from tests.support.sql_engines import rows_of
 
+pytestmark = pytest.mark.gate
+
 GATE = pytest.mark.gate
 ROWS = pl.DataFrame(
     {

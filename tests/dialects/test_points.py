@@ -25,6 +25,8 @@ from tests.support.sql_engines import Rows, Run, rows_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.gate
+
 WIDE, GATE = pytest.mark.wide, pytest.mark.gate
 IRIS = pl.read_parquet(Path(__file__).parent.parent.parent / "examples" / "iris.parquet")
 COLUMNS = ["x", "y", "z"]

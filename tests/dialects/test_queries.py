@@ -227,6 +227,7 @@ def test_same_numbers_with_each_option(dialect: str, run: Run, call: str) -> Non
     same_numbers(dialect, run, name, **options)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("dialect", EVERYWHERE, indirect=True, scope="module")
 def test_every_table_but_the_report(dialect: str, run: Run) -> None:
     for name in TABLE_NAMES:
@@ -542,6 +543,7 @@ READ = [
 ]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("call", "dialect"), READ)
 def test_what_engines_read_differently_is_not_written(call: str, dialect: str) -> None:
     name, options = (CALLS | OPTIONS)[call]
@@ -597,6 +599,7 @@ EVERY_BRANCH: list[Any] = [
 ]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("tbl", "options"), EVERY_BRANCH)
 def test_no_division_relies_on_case(tbl: str, options: dict[str, Any]) -> None:
     query = evaluate_every_branch(translate("external_report", "duckdb", tbl, **options))

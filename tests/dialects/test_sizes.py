@@ -16,6 +16,8 @@ from sqlglot import exp
 import polars_clustereval as ce
 from polars_clustereval.dialects.engines import ENGINES
 
+pytestmark = pytest.mark.gate
+
 LABELS = {"tbl": "t", "label": "l", "cluster": "c"}
 POINTS = {"tbl": "t", "vector": [f"x{i}" for i in range(8)], "cluster": "c"}
 SQUARED = POINTS | {"distance": "sqeuclidean"}

@@ -50,6 +50,7 @@ def random_labelings(first: int, last: int) -> list[Cells]:
     return [labeling(seed, LARGEST) for seed in range(first, last)]
 
 
+@pytest.mark.gate
 def test_random_labelings(every_engine: list[Engine]) -> None:
     """One of each shape: the exact values of the others are dear."""
     for engine in every_engine:

@@ -15,6 +15,8 @@ from tests.support.oracle import COUNTS, METRICS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+pytestmark = pytest.mark.each
+
 LABELINGS = published_labelings()
 EXPECTATIONS = expectations()
 

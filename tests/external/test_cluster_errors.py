@@ -311,6 +311,7 @@ def test_counts_that_do_not_fit_into_64_bits(engine: Engine) -> None:
     assert last["expected_relative_extra"] == pytest.approx((half - 1) / (2 * half - 1), rel=1e-15)
 
 
+@pytest.mark.gate
 def test_many_clusters_keep_their_digits(engine: Engine) -> None:
     """A label in 300,000 clusters with one row of another label each."""
     n = 300_000

@@ -217,6 +217,7 @@ def test_merge_distances_are_those_of_the_cheapest_edits(split: str, merge: str)
             assert found == values["basic_merge_distance"]
 
 
+@pytest.mark.gate
 def test_every_pair_of_partitions(engine: Engine) -> None:
     """All of up to four rows, and every third pair of five; values keep the stated ranges."""
     chosen = [i for i, pair in enumerate(pairs_of_partitions(5)) if len(pair[0]) < 5 or i % 3 == 0]
@@ -273,6 +274,7 @@ def random_tables() -> list[Cells]:
     return tables
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.gate)])
 def test_two_hundred_random_labelings(engine: Engine, part: int) -> None:
     """Every fourth one of each kind is fast enough, for exact values."""
@@ -299,6 +301,7 @@ LARGE: list[Cells] = [
 ]
 
 
+@pytest.mark.gate
 def test_a_trillion_rows(engine: Engine) -> None:
     for costs in ({}, {"split_cost": "entropy", "merge_cost": "product"}):
         rows = resolution_report(
@@ -338,6 +341,7 @@ def test_the_estimated_number_of_tables() -> None:
 ROWS = [(i * 7 % 11, i * 5 % 13 if i % 3 else i * 7 % 11, i % 2) for i in range(90)]
 
 
+@pytest.mark.gate
 def test_order_names_and_other_rows_do_not_matter(engine: Engine) -> None:
     """And a partition is the report of its rows alone; all but the latter in one call."""
     frame = frame_of(ROWS, "run").drop("run")
@@ -356,6 +360,7 @@ def test_order_names_and_other_rows_do_not_matter(engine: Engine) -> None:
     assert_rows(rows, [{"case": i} | row for i, row in enumerate(expected)])
 
 
+@pytest.mark.gate
 def test_a_partition_is_a_filter_and_a_weight_a_repetition(engine: Engine) -> None:
     frame = frame_of(ROWS, "run")
     rows = resolution_report(engine, frame, partition_by="run")
@@ -366,6 +371,7 @@ def test_a_partition_is_a_filter_and_a_weight_a_repetition(engine: Engine) -> No
     assert_rows(resolution_report(engine, cells, weight="n", partition_by="run"), rows)
 
 
+@pytest.mark.gate
 def test_noise(engine: Engine) -> None:
     """Singletons are clusters of their own: of their labels, each has its closest one."""
     frame = frame_of(ROWS, "run").drop("run")
@@ -402,6 +408,7 @@ MIRRORED = {
 }
 
 
+@pytest.mark.gate
 def test_the_sides_change_places(engine: Engine) -> None:
     """All but the normalized score, which takes the labels, and the orientation of ties."""
     frame = frame_of(ROWS, "run")

@@ -220,6 +220,7 @@ def test_another_unknown_parameter_is_pythons_error() -> None:
         ce.purity("label", "cluster", nose=-1)  # type: ignore[call-arg]
 
 
+@pytest.mark.gate
 def test_an_aggregate_without_noise(side: Engine) -> None:
     """What the error and the comments of the macros advise."""
     frame = frame_of([(0, 0), (0, 0), (1, 1), (1, -1), (0, -1)])

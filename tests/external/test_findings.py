@@ -272,6 +272,7 @@ def test_a_weight_is_a_repetition(engine: Engine) -> None:
     assert len(found) >= 2
 
 
+@pytest.mark.gate
 def test_many_clusters(engine: Engine) -> None:
     """20,000 rows: those of the definition, computed by counts."""
     rows: list[Pair] = [(i * i % 401, i % 997) for i in range(20_000)]

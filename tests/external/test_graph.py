@@ -399,6 +399,7 @@ def test_whole_numbers_of_different_types(engine: Engine) -> None:
     ]
 
 
+@pytest.mark.gate
 def test_without_weights_each_row_weighs_one(engine: Engine) -> None:
     nodes, edges = (frame.filter(pl.col("run") < 20) for frame in random_graphs())
     ones = edges.with_columns(weight=pl.lit(1))
@@ -447,6 +448,7 @@ def test_max_diameter_nodes(engine: Engine) -> None:
         assert [row["diameter"] for row in rows] == expected
 
 
+@pytest.mark.gate
 def test_diameters_of_many_nodes(engine: Engine) -> None:
     """64 nodes are searched from at a time: sizes around multiples of it, nodes in any order."""
     graphs = [

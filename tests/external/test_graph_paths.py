@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 import polars as pl
+import pytest
 
 from tests.support.graphs import NODE, ask, edges_of
 
 if TYPE_CHECKING:
     from tests.support.engines import Engine
+
+pytestmark = pytest.mark.gate
 
 
 @cache

@@ -272,6 +272,7 @@ def unrelated(n_rows: int, n_labels: int, n_clusters: int, seed: int) -> Rows:
 UNRELATED = [(1600, 80, 80), (3000, 150, 150), (6000, 80, 55), (6000, 50, 90), (300, 60, 60)]
 
 
+@pytest.mark.gate
 def test_unrelated_clusters(engine: Engine) -> None:
     """Most labels lose the bids of others, and the searches for a free cluster meet."""
     labelings = [unrelated(*sizes, seed) for seed, sizes in enumerate(UNRELATED)]

@@ -122,6 +122,7 @@ def test_the_definitions_on_random_rows(engine: Engine) -> None:
     assert_rows(rows, expected)
 
 
+@pytest.mark.gate
 def test_each_weight_of_recall(side: Engine) -> None:
     for beta in (0.0, 0.5, 3.0):
         cases = CASES[7:11]
@@ -259,6 +260,7 @@ def test_many_disjoint_ids(engine: Engine) -> None:
 # Size ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 def test_too_many_pairs(side: Engine) -> None:
     """The sets of 5,000 ids are all different, and most two have a member in common."""
     draw = random.Random(1)
@@ -286,6 +288,7 @@ def test_too_many_pairs(side: Engine) -> None:
 # What must not matter ------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 def test_order_names_and_types(engine: Engine) -> None:
     labels, clusters = frames_of(CASES)
     expected = call_covers(engine, labels, clusters, partition_by="part")

@@ -104,6 +104,7 @@ def test_the_one_sided_are_one_sided(engine: Engine) -> None:
     assert all(abs(row[name] - swapped[name]) > 0.01 for name in one_sided)
 
 
+@pytest.mark.gate
 @batched
 @given(several=batches(labelings()), random=st.randoms(use_true_random=False))
 def test_names_and_order_do_not_matter(engine: Engine, several: list[Rows], random: Any) -> None:
@@ -309,6 +310,7 @@ TYPES: dict[str, tuple[Callable[[int], Any], Any]] = {
 }
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("name", TYPES)
 def test_labels_of_any_type(engine: Engine, name: str) -> None:
     make, dtype = TYPES[name]

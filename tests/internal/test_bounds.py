@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bounds = dict[str, tuple[Floats, Floats]]
 
+pytestmark = pytest.mark.gate
+
 CORNERS = [list(x) for x in product((-1.0, 1.0), repeat=3)]
 HALF = [x for x in CORNERS if x[0] > 0]
 TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from tests.support.engines import Engine
 
+pytestmark = pytest.mark.gate
+
 #: CPU seconds, about five times what a call takes.
 MOST_SECONDS = 20
 

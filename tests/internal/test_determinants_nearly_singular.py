@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tests.support.determinant_cases import Case, Floats
     from tests.support.engines import Engine
 
+pytestmark = pytest.mark.gate
+
 
 @pytest.fixture(autouse=True)
 def calls_on_other_frames(monkeypatch: pytest.MonkeyPatch) -> None:

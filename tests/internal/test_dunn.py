@@ -138,6 +138,7 @@ def test_no_row_has_no_partition_and_no_cluster(
     assert call(side, function, frame_of_sets([rows]), **how) == []
 
 
+@pytest.mark.gate
 def test_all_noise(engine: Engine) -> None:
     frame = vectors_of([([1.0], -1), ([4.0], -1), ([6.0], -1)])
     dropped = one(engine, "dunn_index", frame, noise=-1, noise_as="drop")
@@ -148,6 +149,7 @@ def test_all_noise(engine: Engine) -> None:
     assert rows == [{"cluster": None, "n": 1, "diameter": 0.0}] * 3
 
 
+@pytest.mark.gate
 def test_zero_vectors_under_cosine(engine: Engine) -> None:
     """They are 1 from all others, each other included, but 0 from themselves."""
     sets = {1: [[0, 0]], 2: [[0, 0], [0, 0]], 3: [[1, 0], [2, 0]], 4: [[0, 0], [1, 0]]}
@@ -508,6 +510,7 @@ def test_there_are_inner_names() -> None:
     assert {"border", "cells"} <= set(WITH)
 
 
+@pytest.mark.gate
 def test_columns_of_any_name(side: Engine) -> None:
     assert_columns(side, "dunn_index", LINE_FRAME, NAMES, [OF_LINE], generalized=True)
 
@@ -518,6 +521,7 @@ def test_columns_named_like_inner_ones_of_sql() -> None:
     assert_columns(duckdb, "dunn_index", LINE_FRAME, INNER, [OF_LINE], generalized=True)
 
 
+@pytest.mark.gate
 @each_table
 def test_tables_of_any_name(con: duckdb.DuckDBPyConnection, one_by_one: bool) -> None:
     names = [*WITH, *PARAMETERS]

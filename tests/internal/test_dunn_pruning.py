@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+pytestmark = pytest.mark.gate
+
 EUCLIDEAN = extreme_pairs.Metric(Distance("euclidean", 2.0))
 ROOT = np.sqrt(3.0)
 # Three corners at distance 1 from their mean, and root 3 from each other.

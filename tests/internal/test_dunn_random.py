@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
+pytestmark = pytest.mark.gate
+
 #: More than are compared without a grid.
 N = 700
 

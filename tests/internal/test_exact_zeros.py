@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tests.support.engines import Engine, Row
 
+pytestmark = pytest.mark.gate
+
 DUPLICATES = [*[([0.1, 0.7], 0)] * 6, *[([5.3, 0.4], 1)] * 7, *[([1.1, 9.9], 2)] * 3]
 
 

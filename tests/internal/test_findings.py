@@ -75,6 +75,7 @@ def test_low_silhouettes_and_close_clusters(engine: Engine) -> None:
     )
 
 
+@pytest.mark.gate
 def test_a_cluster_on_two_sides_of_another_is_a_problem(engine: Engine) -> None:
     """Its points are nearer to the one between them."""
     outer = pl.DataFrame({"x": [-9.0, -9.5, 9.0, 9.5] * 3, "y": [0.0] * 12, "cluster": [7] * 12})
@@ -88,6 +89,7 @@ def test_a_cluster_on_two_sides_of_another_is_a_problem(engine: Engine) -> None:
     assert row["finding"] == f"{words}cluster than to each other"
 
 
+@pytest.mark.gate
 def test_a_single_point_has_no_low_silhouette(engine: Engine) -> None:
     """Its silhouette is 0 by definition."""
     alone = pl.DataFrame({"x": [50.0], "y": [0.0], "cluster": [9]})
@@ -117,6 +119,7 @@ def test_a_far_point(engine: Engine, distance: str) -> None:
             )
 
 
+@pytest.mark.gate
 def test_a_dominant_coordinate(engine: Engine) -> None:
     wide = pl.when(pl.col("cluster") == 2).then(30).otherwise(10)
     frame = APART.with_columns(pl.col("y") * wide)
@@ -143,17 +146,20 @@ def test_a_dominant_coordinate(engine: Engine) -> None:
     assert only(point_findings(engine, constant), "dominant_coordinate") == []
 
 
+@pytest.mark.gate
 def test_a_coordinate_that_sets_clusters_apart_is_not_dominant(engine: Engine) -> None:
     """Of the same unit: nearly all of the variance is between the clusters."""
     frame = squares((0, 0), (1000, 0))
     assert only(point_findings(engine, frame), "dominant_coordinate") == []
 
 
+@pytest.mark.gate
 def test_the_only_coordinate_is_not_dominant(engine: Engine) -> None:
     rows = call(engine, "internal_findings", APART.filter(pl.col("cluster") < 2), ["x"])
     assert rows == []
 
 
+@pytest.mark.gate
 def test_a_tiny_and_a_giant_cluster(engine: Engine) -> None:
     few = pl.DataFrame({"x": [90.0, 90.5], "y": [0.0, 0.0], "cluster": [5, 5]})
     frame = pl.concat([squares((0, 0), copies=30), few])
@@ -205,6 +211,7 @@ MESSY = pl.concat(
 )
 
 
+@pytest.mark.gate
 def test_partitions_order_and_methods(engine: Engine) -> None:
     wanted = point_findings(engine, MESSY)
     assert len({row["code"] for row in wanted}) >= 5
@@ -215,6 +222,7 @@ def test_partitions_order_and_methods(engine: Engine) -> None:
     assert is_near(sampled, wanted)
 
 
+@pytest.mark.gate
 def test_findings_do_not_contradict_each_other(engine: Engine) -> None:
     """Random tables: none twice, and close clusters have low silhouettes."""
     generator = np.random.default_rng(5)
@@ -239,6 +247,7 @@ def test_findings_do_not_contradict_each_other(engine: Engine) -> None:
         assert not giants & {row["cluster"] for row in only(rows, "tiny_cluster")}
 
 
+@pytest.mark.gate
 def test_many_clusters_of_each_engine() -> None:
     """20,000 points in 400 clusters: the same findings."""
     generator = np.random.default_rng(6)

@@ -185,6 +185,7 @@ def test_a_shift_does_not_matter_to_determinants(engine: Engine, by: float) -> N
     assert_same_table(got, unchanged_rows(engine.name, table, 2))
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("far", "by", "dims"),
     with_wide(

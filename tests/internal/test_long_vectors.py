@@ -15,6 +15,8 @@ from polars_clustereval.internal.kernels import long_sums, long_vectors
 from tests.support import registry
 from tests.support.point_engines import assert_points
 
+pytestmark = pytest.mark.gate
+
 DIMS = long_vectors.MIN_LONG_DIMS + 5
 NAMES = [f"v{i}" for i in range(DIMS)]
 DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine")

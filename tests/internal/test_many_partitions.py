@@ -19,6 +19,8 @@ from tests.support.point_oracle import DISTANCES
 if TYPE_CHECKING:
     from tests.support.engines import Engine
 
+pytestmark = pytest.mark.gate
+
 TABLES = {
     "silhouette_samples": {"id": "nr"},
     "silhouette_clusters": {},

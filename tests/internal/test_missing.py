@@ -86,6 +86,7 @@ def test_by_default_they_are_an_error(side: Engine, function: str) -> None:
         call(side, function, POINTS, WIDE)
 
 
+@pytest.mark.gate
 def test_a_row_with_a_gap_is_dropped_before_it_is_noise(engine: Engine) -> None:
     """Of the clusters 0, 1 and 2, cluster 0 is noise; a row without a cluster counts once."""
     frame = POINTS.with_columns(pl.when(pl.col("id") != 5).then("cluster").alias("cluster"))
@@ -130,6 +131,7 @@ def test_nothing_is_left(engine: Engine) -> None:
     assert call(engine, "internal_report", frame, WIDE, missing="drop", partition_by="run") == []
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("dims", [3, 40])
 def test_long_vectors(side: Engine, dims: int) -> None:
     """From some length on Polars hands vectors to numpy."""
@@ -160,6 +162,7 @@ OTHER_CALLS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("case", OTHER_CALLS)
 def test_other_tables(side: Engine, case: str) -> None:
     table, given, options = OTHER_CALLS[case]

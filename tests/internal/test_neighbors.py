@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Points = NDArray[np.float64]
 
+pytestmark = pytest.mark.gate
+
 DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine")
 #: Of overlapping clusters, of neighbors, and of clusters far apart.
 SPREADS = (0.3, 2.0, 9.0)

@@ -410,6 +410,7 @@ def test_a_bad_option(side: Engine, option: str, empty: bool) -> None:
         call(side, "pairwise_report", FRAME.clear() if empty else FRAME, ["x", "y"], **arguments)
 
 
+@pytest.mark.gate
 def test_too_many_points(side: Engine) -> None:
     with fails(side, TOO_MANY):
         call(side, "pairwise_report", FRAME, ["x", "y"], max_points=3)
@@ -504,6 +505,7 @@ NAMES = [
 TABLES = [*NAMES, *("n", "gamma", "tau"), *WITH]
 
 
+@pytest.mark.gate
 def test_columns_of_any_name(side: Engine) -> None:
     assert len(INNER) > 30
     names = [*NAMES, *INNER] if side.name == "duckdb" else NAMES

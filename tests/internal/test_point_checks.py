@@ -74,6 +74,7 @@ def test_a_point_at_fault(side: Engine) -> None:
             )
 
 
+@pytest.mark.each
 @pytest.mark.parametrize("function", FUNCTIONS[1:])
 def test_a_table_in_sql_refuses_what_its_checks_refuse(function: str) -> None:
     """One fault of each check: the planner leaves out a check whose result the table ignores."""

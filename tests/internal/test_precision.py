@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+pytestmark = pytest.mark.gate
+
 TABLES: list[tuple[str, dict[str, Any]]] = [
     ("internal_report", {}),
     ("dunn_index", {"generalized": False}),

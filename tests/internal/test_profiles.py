@@ -339,6 +339,7 @@ def test_random_rows_by_definition(engine: Engine, rows: list[tuple[Any, ...]]) 
     check_by_definition(engine, pl.DataFrame(rows, schema, orient="row"))
 
 
+@pytest.mark.gate
 def test_many_rows_by_definition(engine: Engine) -> None:
     generator = np.random.default_rng(1)
     n = 300
@@ -439,6 +440,7 @@ def test_one_far_row(engine: Engine) -> None:
     assert is_near(rows[1]["std"], 2e-3)
 
 
+@pytest.mark.gate
 def test_many_rows_of_each_engine() -> None:
     """20,000 rows in 300 clusters, of every kind: DuckDB, Polars and its streaming engine."""
     generator = np.random.default_rng(3)

@@ -155,6 +155,7 @@ def test_the_order_of_rows_does_not_matter(engine: Engine, function: str, seed: 
         assert_points(mine, theirs, tolerance=1e-9, floor=1e-13)
 
 
+@pytest.mark.gate
 @SEEDS
 @SEED
 def test_the_names_of_clusters_do_not_matter(engine: Engine, seed: int) -> None:
@@ -192,6 +193,7 @@ def test_a_partition_is_a_filter(engine: Engine, function: str, seed: int) -> No
     assert_points(got, wanted, tolerance=1e-9, floor=1e-13, what=function)
 
 
+@pytest.mark.gate
 def test_several_partition_columns(engine: Engine) -> None:
     rows: Rows = [([float(i * i % 7), float(i % 5)], i % 3) for i in range(24)]
     keys = [(i % 2, ["mon", None][i // 12]) for i in range(24)]
@@ -336,6 +338,7 @@ def test_a_shift_changes_nothing(engine: Engine, distance: str, center: str, see
             assert_points(got, wanted, tolerance=1e-6, floor=1e-8, what=(function, distance))
 
 
+@pytest.mark.gate
 def test_weights_are_factors(engine: Engine) -> None:
     """A weight w is a factor w^(1/p): 4 doubles a coordinate under euclidean, 8 where p is 3."""
     cases: list[tuple[Measure, float, float]] = [
@@ -364,6 +367,7 @@ EVERY_CASE = [
 ]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "cases",
     [
@@ -476,6 +480,7 @@ def test_there_are_inner_names() -> None:
     assert {"__ce_points", "__ce_table_rows"} <= set(WITH)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_columns_of_any_name(side: Engine, function: str) -> None:
     """As a coordinate, cluster and key; every function has a fourth of the names."""
@@ -498,6 +503,7 @@ def test_columns_named_like_inner_ones_of_sql() -> None:
     assert_columns(engines.make("duckdb"), "internal_report", NAMED_FRAME, INNER, wanted)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("function", ["internal_cluster_report"])
 def test_singletons_beside_columns_named_like_their_number(side: Engine, function: str) -> None:
     names = ["singleton_no", "__ce_row", "__ce_cluster", "number", "row_no", "a"]

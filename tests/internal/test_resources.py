@@ -19,6 +19,8 @@ from tests.support.point_engines import call
 if TYPE_CHECKING:
     from tests.support.engines import Engine
 
+pytestmark = pytest.mark.gate
+
 #: Prints by how many MB the peak memory rises in a call of a table, for n points in k clusters.
 PROGRAM = """
 import resource, sys

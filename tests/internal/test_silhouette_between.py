@@ -61,6 +61,7 @@ S_OF_LINE = {
 }
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("between", BETWEEN)
 def test_a_line(engine: Engine, between: str) -> None:
     lines = vector_frame(LINE, LINE_CLUSTERS)
@@ -84,6 +85,7 @@ def test_a_line(engine: Engine, between: str) -> None:
     ]
 
 
+@pytest.mark.gate
 def test_sizes_weigh(engine: Engine) -> None:
     """The mean over points, 3, 3 and 9, not over clusters: 5, not 6; with centers, too."""
     rows = vector_frame([[0.0], [0.0], [3.0], [3.0], [9.0]], [0, 0, 1, 1, 2])
@@ -109,6 +111,7 @@ OF_SCIB = {
 }
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("distance", "between"), OF_SCIB)
 def test_numbers_of_scib_metrics(engine: Engine, distance: str, between: str) -> None:
     iris = pl.read_parquet(EXAMPLES / "iris.parquet").with_columns(batch=pl.col("id") % 4)
@@ -219,6 +222,7 @@ def test_the_furthest_is_not_the_cluster_of_the_largest_bound(
     ]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("distance", ["euclidean", "cityblock", "sqeuclidean", "chebyshev"])
 @of_others
 def test_sampled_points_are_compared_with_all(engine: Engine, distance: str, between: str) -> None:
@@ -240,6 +244,7 @@ def test_sampled_points_are_compared_with_all(engine: Engine, distance: str, bet
 # Properties ------------------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 @SEEDS
 @SEED
 def test_order_of_the_three(side: Engine, seed: int) -> None:
@@ -321,6 +326,7 @@ def test_zero_vectors(engine: Engine, between: str) -> None:
     assert got[7]["neighbor"] == wanted.rows[7]["neighbor"]
 
 
+@pytest.mark.gate
 def test_the_furthest_is_the_lowest_of_equals(engine: Engine) -> None:
     few = vector_frame([[0.0], [0.5], [4.0], [-4.0], [5.0], [-5.0]], [5, 5, 9, 2, 9, 2])
     near = vector_frame([[0.0], [0.0], [1.0], [4.0], [-4.0], [-4.0]], [5, 5, 1, 9, -1, -1])
@@ -380,6 +386,7 @@ def test_a_bad_option(side: Engine, option: str, empty: bool) -> None:
             call(side, function, lines.clear() if empty else lines, **arguments)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("method", ["exact", "simplified", "bounds"])
 def test_the_default_goes_with_every_method(side: Engine, method: str) -> None:
     lines = vector_frame(LINE, LINE_CLUSTERS)

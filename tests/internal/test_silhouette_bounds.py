@@ -63,6 +63,7 @@ def test_bounds_hold_for_any_points(engine: Engine, distance: str, seed: int) ->
             assert row["silhouette_upper"] >= exact - 1e-14
 
 
+@pytest.mark.gate
 def test_bounds_of_cityblock_distances(engine: Engine) -> None:
     """On a line they are the euclidean ones, whose bounds are computed in another way."""
     rows = vector_frame([[x, 0.0] for x in (0, 1, 2, 3, 9, 10, 11, 12)], [0] * 4 + [1] * 4)
@@ -96,6 +97,7 @@ NORMAL_SEEDS = (9, 10, 11, 12, 13, 14)
 TOLERANCES = [1e-9, 0.003, 0.006, 0.02, 0.1, 2]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("tolerance", "greater"),
     [
@@ -122,6 +124,7 @@ def test_tolerance(engine: Engine, tolerance: float, greater: float) -> None:
         assert more["n_evaluated"] <= got["n_evaluated"], name
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "steps",
     [

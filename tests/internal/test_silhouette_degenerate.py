@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tests.support.engines import Engine, Row
 
 
+@pytest.mark.gate
 def test_a_line(engine: Engine) -> None:
     """With a cluster of one; `lines` below has the other distances and methods."""
     lines = vector_frame(LINE, LINE_CLUSTERS)
@@ -213,6 +214,7 @@ def test_degenerate_clusters(engine: Engine, distance: str) -> None:
         assert_points(found["lines"], CLUSTERS_OF_LINE, what="lines")
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "distance",
     [

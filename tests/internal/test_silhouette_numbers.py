@@ -35,6 +35,8 @@ from tests.support.silhouette_oracle import Silhouettes
 if TYPE_CHECKING:
     from tests.support.engines import Engine, Row
 
+pytestmark = pytest.mark.gate
+
 
 @pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "cosine"])
 @SEEDS

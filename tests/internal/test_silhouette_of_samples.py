@@ -73,6 +73,7 @@ def test_the_sample_is_that_of_the_oracle(
     assert_points(got, wanted, tolerance=1e-9, floor=1e-9)
 
 
+@pytest.mark.gate
 def test_a_point_without_an_id_is_the_last_of_a_sample(engine: Engine) -> None:
     """Any of nine points, as partitions: the same as with the largest id of all."""
     x, clusters = spread_points("normal", 9, 2, 3, 5)
@@ -87,6 +88,7 @@ def test_a_point_without_an_id_is_the_last_of_a_sample(engine: Engine) -> None:
     assert_points(call(engine, SCORE, cases[4], **how), found[4])
 
 
+@pytest.mark.gate
 def test_a_sample_of_each_partition(engine: Engine) -> None:
     """The same points as of one partition alone; the oracle of each has its own draw."""
     x, clusters = spread_points("normal", 90, 2, 3, 6)

@@ -116,6 +116,7 @@ def test_small_clusters_keep_all_their_points(engine: Engine) -> None:
             assert row["a"] != pytest.approx(exact["a"], rel=1e-9)
 
 
+@pytest.mark.gate
 def test_the_order_of_rows_does_not_matter(engine: Engine) -> None:
     rows, _ = two_runs("euclidean")
     how: dict[str, Any] = {"method": "sample", "sample_size": 9, "reference_size": 4, "id": "name"}
@@ -183,6 +184,7 @@ def standardized_errors(kind: str, seeds: range, **how: Any) -> Any:
     return np.array(found)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("kind", "how"),
     [

@@ -241,6 +241,7 @@ def test_any_split_gives_the_same_report(
     assert compared >= N_CLEAR
 
 
+@pytest.mark.gate
 @SEEDS
 @SEED
 def test_parts_far_from_zero_keep_their_digits(engine: Engine, seed: int) -> None:
@@ -380,6 +381,7 @@ def test_partitions_are_merged_separately(engine: Engine) -> None:
     assert_points(together.to_dicts(), states_of(engine, frame).to_dicts(), floor=1e-14)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("offset", [pytest.param(0.0, marks=pytest.mark.wide), 1e6])
 def test_many_coordinates(engine: Engine, offset: float) -> None:
     """Vectors that are long enough for numpy, one part of them around 0 and not moved."""

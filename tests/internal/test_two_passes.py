@@ -17,6 +17,8 @@ from tests.support.point_engines import assert_points, call, call_by_case, one
 if TYPE_CHECKING:
     from tests.support.engines import Engine
 
+pytestmark = pytest.mark.gate
+
 SIZES = (300, 700, 1500)
 
 

@@ -168,6 +168,7 @@ def test_bad_texts(side: Engine) -> None:
             parsed(side, [text], size)
 
 
+@pytest.mark.gate
 def test_long_vectors(side: Engine) -> None:
     """A text may state up to 2^20 coordinates; size allows for more."""
     for length, size in ((2**20, None), (2**20 + 1, 2**20 + 1)):
@@ -399,6 +400,7 @@ def test_many_columns(engine: Engine, n_columns: int) -> None:
         assert values_of_rows(result, f"{name}_vdm") == profiles_by_definition(frame, name)
 
 
+@pytest.mark.gate
 def test_both_sides_give_the_same_on_many_rows(con: duckdb.DuckDBPyConnection) -> None:
     rng = random.Random(1)
     n = 8_000

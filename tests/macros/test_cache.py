@@ -21,7 +21,10 @@ from polars_clustereval.macros import cache, cache_folder, database
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes as Unix has them")
+pytestmark = [
+    pytest.mark.gate,
+    pytest.mark.skipif(sys.platform == "win32", reason="owners and modes as Unix has them"),
+]
 
 #: In place of the macros of the package, which take longer to write.
 BUNDLE = """

@@ -17,6 +17,8 @@ import polars_clustereval as ce
 from polars_clustereval.macros import database
 from polars_clustereval.macros.cache import cached_database
 
+pytestmark = pytest.mark.gate
+
 IRIS = Path(__file__).parent.parent.parent / "examples" / "iris.parquet"
 MACROS = (
     "SELECT function_name, function_type, parameters, comment FROM duckdb_functions() "

@@ -77,6 +77,7 @@ def test_a_copy_equals_what_is_parsed() -> None:
     assert {name for (name,) in databases} == {"memory", "system", "temp"}
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "fault",
     [
@@ -140,6 +141,7 @@ def test_threads_copy_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(list((tmp_path / "polars_clustereval").iterdir())) == 1
 
 
+@pytest.mark.gate
 def test_the_bundle_needs_no_package() -> None:
     con = duckdb.connect()
     con.execute(ce.bundle())
@@ -172,6 +174,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "schema", [NAMES[0], *(pytest.param(name, marks=GATE) for name in NAMES[1:])]
 )
@@ -250,6 +253,7 @@ def test_a_transaction_of_the_caller() -> None:
     assert count(con) == 0
 
 
+@pytest.mark.gate
 def test_all_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     con = duckdb.connect()
     ce.register(con)
@@ -559,6 +563,7 @@ MATCHING = "SELECT * EXCLUDE (n) FROM clustereval.matching_report(rows, l, c)"
 PATHS = "FROM clustereval.graph_cluster_report(nodes, id, c, edges, a, b)"
 
 
+@pytest.mark.gate
 def test_recursions_by_key_return_only_rows_that_change() -> None:
     """So UNION and UNION ALL mean the same: DuckDB 1.4 has only UNION, and 1.5 deprecates it.
 

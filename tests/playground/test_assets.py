@@ -18,6 +18,8 @@ from polars_clustereval.page.numbers import show_number
 from tests.test_snippets import DOCS, blocks
 from tools import playground
 
+pytestmark = pytest.mark.gate
+
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / "playground"
 

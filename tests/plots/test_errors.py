@@ -23,6 +23,7 @@ def test_missing_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         draw_chart(name)
 
 
+@pytest.mark.gate
 def test_the_package_does_not_import_altair() -> None:
     code = "import sys, polars_clustereval; print('altair' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -18,6 +18,7 @@ def draw_map(points: pl.DataFrame | pl.LazyFrame, **options: Any) -> Any:
     return plots.projection_plot(points, ["x", "y", "z"], "cluster", **options)
 
 
+@pytest.mark.gate
 def test_map_of_digits_is_that_of_principal_components() -> None:
     digits = pl.read_parquet("examples/digits.parquet")
     chart = plots.projection_plot(digits, "pixels", "kmeans")
@@ -87,6 +88,7 @@ def test_gray_points() -> None:
         ]
 
 
+@pytest.mark.gate
 def test_sample_of_a_map() -> None:
     n = 30_000
     points = pl.DataFrame({"number": pl.int_range(n, eager=True)}).with_columns(

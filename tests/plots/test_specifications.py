@@ -120,6 +120,7 @@ def test_elbow() -> None:
     assert fields_of_panels(with_silhouette)[2] == "silhouette"
 
 
+@pytest.mark.gate
 def test_the_choice_of_each_criterion_is_marked() -> None:
     chart = own_chart("elbow_plot")
     assert choices_of_panels(chart) == {
@@ -141,6 +142,7 @@ def test_the_choice_of_each_criterion_is_marked() -> None:
     ]
 
 
+@pytest.mark.gate
 def test_knee_is_marked() -> None:
     """A curve of five values: the second difference of 10, 3, 2, 1, 0 is at k = 2."""
     points = pl.DataFrame({"x": [0.0, 1, 10, 11, 100, 101, 110, 111]})
@@ -372,6 +374,7 @@ def test_every_kind_of_frame_has_the_same_chart(name: str) -> None:
         assert method(*columns, **keywords).to_dict() == wanted
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("name", ROW_CALLS)
 def test_rows_of_the_functions(name: str) -> None:
     rows = ROW_CALLS[name](CALLS[name][0])
@@ -382,6 +385,7 @@ def test_rows_of_the_functions(name: str) -> None:
     assert function(rows.lazy()).to_dict() == chart
 
 
+@pytest.mark.gate
 def test_rows_of_macros() -> None:
     con = engines.make("duckdb").connection.cursor()
     for name, table in (("sweep", SWEEP), ("runs", RUNS), ("cells", CELLS)):
@@ -420,6 +424,7 @@ def points_in_named_clusters(n: int, n_clusters: int) -> pl.DataFrame:
     return frame.with_columns(cluster=names, y=pl.col("x").sin())
 
 
+@pytest.mark.gate
 def test_size_of_a_chart_of_many_points() -> None:
     points = points_in_named_clusters(200_000, 40)
     chart = plots.silhouette_plot(points, ["x", "y"], "cluster", distance="sqeuclidean")
@@ -631,6 +636,7 @@ def test_charts_fit_on_a_page(name: str) -> None:
     assert [panel["width"] for panel in spec.get("concat", [spec])] == WIDTHS[name]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("n", "of_counts", "of_ssw"), [(1, ",d", set()), (40, ",d", {"~s"}), (100_000, "~s", {"~s"})]
 )
@@ -674,6 +680,7 @@ def test_axes_are_titled_in_words(name: str) -> None:
     assert wanted[name] <= {*titles}
 
 
+@pytest.mark.gate
 def test_points_with_gaps_are_left_out() -> None:
     line = LINE.with_columns(y=pl.Series([1.0, None, 2.0, 0.0, 3.0]))
     sweep = SWEEP.with_columns(y=pl.when(pl.int_range(pl.len()) % 4 != 1).then(pl.col("x") * 2))

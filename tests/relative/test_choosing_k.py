@@ -190,6 +190,7 @@ def kneed_knee(rows: list[Row]) -> int | None:
     return next((int(knee) for knee in knees if knee != k[0]), None)
 
 
+@pytest.mark.gate
 def test_knees_are_those_of_kneed(engine: Engine) -> None:
     curves = random_curves()
     tables = elbows(engine, curves)

@@ -164,6 +164,7 @@ def test_no_rows(engine: Engine) -> None:
     assert stability(engine, frame.with_columns(cluster=pl.lit(None, pl.Int64))) == []
 
 
+@pytest.mark.gate
 def test_what_must_not_matter(engine: Engine) -> None:
     """Order of rows, dropped rows, other partitions, names of clusters, and a shift."""
     frame = random_reductions(4, 20, 3)

@@ -300,6 +300,7 @@ def test_equal_shares_have_no_error_of_the_first_order(engine: Engine) -> None:
         assert found[name]["std_error"] == pytest.approx(0, abs=1e-15)
 
 
+@pytest.mark.gate
 def test_ties(engine: Engine) -> None:
     """A tied majority or equal entropies have no derivative; the other metrics have theirs."""
     found = intervals_by_case(engine)["a tied majority"]
@@ -346,6 +347,7 @@ def assert_same_intervals(left: list[Row], right: list[Row], what: object = "") 
             assert row[name] == about(wanted[name], rel=1e-9, abs=1e-12), (row, what)
 
 
+@pytest.mark.gate
 def test_what_must_not_matter(engine: Engine) -> None:
     rng = np.random.default_rng(9)
     rows = np.stack([*rng.integers(0, 4, (2, 500)), rng.integers(0, 3, 500)], axis=1).tolist()

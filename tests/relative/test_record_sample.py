@@ -140,6 +140,7 @@ def samples_of_records() -> list[Records]:
     return samples
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("beta", [pytest.param(1, marks=pytest.mark.gate), 2])
 def test_random_samples_of_records(engine: Engine, beta: int) -> None:
     samples = samples_of_records()
@@ -287,6 +288,7 @@ def test_each_partition_is_judged_by_itself(engine: Engine) -> None:
         assert next(iter(values.values())) > 0.7
 
 
+@pytest.mark.gate
 def test_few_labels_tell_nothing_of_the_design(engine: Engine) -> None:
     for frame in (label_random_records(20), label_random_entities(8)):
         for design in ("uniform", "by_record", "records"):

@@ -143,6 +143,7 @@ def test_values_are_those_of_the_report() -> None:
 # ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_what_must_not_matter(function: Any) -> None:
     options: dict[str, Any] = {"n_resamples": 20, "random_state": 3}
@@ -180,6 +181,7 @@ LABELINGS = [
 ]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "labelings", [LABELINGS[0], pytest.param(LABELINGS[1], marks=pytest.mark.gate)]
 )

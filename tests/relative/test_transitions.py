@@ -409,6 +409,7 @@ def assert_opposite(there: list[Row], back: list[Row]) -> None:
         assert sorted(map(mirrored, found[part]), key=sort_key) == rows, part
 
 
+@pytest.mark.gate
 def test_the_other_way_round(engine: Engine) -> None:
     """Split becomes merged, new gone and grown shrunk."""
     found = pair_tables_by_variant(engine)

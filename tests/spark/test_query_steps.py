@@ -121,6 +121,7 @@ def test_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
         spark.external_report("t", "label", "cluster")
 
 
+@pytest.mark.gate
 def test_functions_have_the_parameters_of_the_macros() -> None:
     """And their parameters, in the same order, and `metrics`."""
     import inspect

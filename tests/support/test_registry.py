@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 
-import pytest
-
 import polars_clustereval as ce
 from tests.support import registry
 
@@ -28,26 +26,3 @@ def test_every_metric_is_in_the_registry() -> None:
     """A new metric needs its value by definition in tests/support/oracle.py or resolution.py."""
     scores = {name for name in FUNCTIONS if not is_table(name)} - OTHERS
     assert set(registry.METRICS) == scores
-
-
-def test_tables_are_asked_for_by_kind_and_parameter() -> None:
-    assert registry.tables("runs", "covers") == (
-        *("run_agreement", "run_consensus", "overlapping_report"),
-    )
-    assert registry.tables("records", "labels", takes="id") == registry.tables("records")
-    assert registry.kind_of("elbow") == "sweep"
-    assert registry.given("vdm_encode") == (("label",), "cluster")
-    with pytest.raises(KeyError):
-        registry.tables("no kind")
-
-
-def test_what_is_given_are_the_required_parameters() -> None:
-    for name in registry.tables(*registry.GIVEN):
-        parameters = inspect.signature(getattr(ce, name)).parameters.values()
-        required = [x for x in parameters if x.default is x.empty]
-        assert len(required) == 1 + len(registry.given(name)), name
-
-
-def test_tables_with_scores_are_of_their_kind() -> None:
-    for kind, names in registry.WITH_SCORES.items():
-        assert set(names) < set(registry.tables(kind))
