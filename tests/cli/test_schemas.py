@@ -154,7 +154,7 @@ def test_examples(run: Run, example: Callable[[str], str], engine_name: str, nam
     assert rows[0].keys() == json.loads(read_schema(name))["items"]["properties"].keys()
 
 
-@pytest.mark.gate
+@pytest.mark.wide
 @pytest.mark.parametrize("name", REPORTS)
 def test_degenerate_input(noted: Noted, engine_name: str, tmp_path: Path, name: str) -> None:
     path = tmp_path / "rows.parquet"

@@ -213,6 +213,6 @@ def test_errors_are_of_the_size_that_is_told(kind: str, how: dict[str, Any]) -> 
 def test_intervals_cover_the_exact_score_as_often_as_they_say(
     kind: str, how: dict[str, Any]
 ) -> None:
-    """Of 1,000 seeds: 95 % within 3 of their standard errors, 0.7 %."""
-    z = standardized_errors(kind, range(1000), **how)
-    assert 0.93 < np.mean(abs(z) < 1.96) < 0.97
+    """Of 400 seeds: 95 % within 3 of their standard errors, 1.1 %."""
+    z = standardized_errors(kind, range(400), **how)
+    assert 0.917 < np.mean(abs(z) < 1.96) < 0.983

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
@@ -153,6 +154,7 @@ def edges_of_codes(n_values: int) -> pl.DataFrame:
     return frame.filter(pl.col("run") < n_values).with_columns(pl.all() % n_values)
 
 
+@cache
 def calls_of_tables(n_values: int) -> dict[str, TableCall]:
     """A call of each table by its name, on rows whose keys have `n_values` values at most."""
     rows = rows_of_codes(n_values)
