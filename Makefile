@@ -130,9 +130,8 @@ $(VENV)/docs.stamp: pyproject.toml | $(BIN)/python
 	$(INSTALL) --editable '.[docs]'
 	touch $@ $(VENV)/core.stamp
 
-# PySpark is half a gigabyte, and of no use without Java. As an sdist, the parser of dbt downloads more
-# while it is built.
+# PySpark is half a gigabyte, and of no use without Java.
 $(VENV)/wide.stamp: $(VENV)/dev.stamp
-	$(INSTALL) --only-binary dbt-core-experimental-parser --editable '.[dev,dbt,docs]'
+	$(INSTALL) --editable '.[dev,dbt,docs]'
 	! command -v java >/dev/null || $(INSTALL) --editable '.[wide]'
 	touch $@
