@@ -106,8 +106,10 @@ lock: $(VENV)/wide.stamp
 	printf '# Written by `make lock`.\n' | cat - $@.new > requirements-dev.lock
 	rm $@.new
 
+# The times of all groups, or with OPTIONS='--only report --rows 100_000', for example, of one.
+OPTIONS =
 bench: $(VENV)/dev.stamp
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(OPTIONS)
 
 clean:
 	rm -rf $(VENV) build dist site playground/node_modules .hypothesis .mypy_cache .pytest_cache .ruff_cache
