@@ -2,10 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
 # LOCK=1 installs the versions of requirements-dev.lock in place of the newest ones.
 LOCK ?=
-INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet \
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet \
 	$(if $(LOCK),--constraint requirements-dev.lock)
 
 .PHONY: browser dbt demo extension facts help lock outputs test test-extension test-rest test-wide test-install lint docs \
@@ -115,20 +114,22 @@ clean:
 	rm -rf $(VENV) build dist site playground/node_modules .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python:
+# With pip, for those who activate the environment and install an extra. It comes from pip of the outside, since some
+# distributions take ensurepip out of Python; and where the outside has no pip, from ensurepip.
+$(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'
 	$(PYTHON) -m venv --without-pip $(VENV)
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet pip 2>/dev/null || $(BIN)/python -m ensurepip --default-pip
 
-$(VENV)/core.stamp: pyproject.toml | $(BIN)/python
+$(VENV)/core.stamp: pyproject.toml | $(BIN)/pip
 	$(INSTALL) --editable .
 	touch $@
 
-# pip inside as well: tests install the wheel into an environment of its own.
-$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
-	$(INSTALL) pip --editable '.[dev]'
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/pip
+	$(INSTALL) --editable '.[dev]'
 	touch $@ $(VENV)/core.stamp
 
-$(VENV)/docs.stamp: pyproject.toml | $(BIN)/python
+$(VENV)/docs.stamp: pyproject.toml | $(BIN)/pip
 	$(INSTALL) --editable '.[docs]'
 	touch $@ $(VENV)/core.stamp
 
