@@ -36,11 +36,12 @@ test-rest: $(VENV)/wide.stamp
 test-wide: $(VENV)/wide.stamp
 	$(BIN)/python -m pytest --numprocesses=auto -m wide
 
-# The wheel and the sdist, built and installed in fresh environments; and the answers of other versions of the engines.
+# The wheel and the sdist, built and installed in fresh environments; the install lines of the pages in a fresh clone;
+# and the answers of other versions of the engines.
 # A module stays on one worker: its tests share packages and environments, which take seconds to make.
 test-install: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile -m slow tests/test_versions.py tests/test_install.py \
-		tests/macros/test_database.py
+		tests/test_install_lines.py tests/macros/test_database.py
 
 # The browser of the tests of HTML pages, on Debian and where that is allowed.
 browser:

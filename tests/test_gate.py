@@ -64,7 +64,10 @@ def test_a_failing_step_fails_the_gate(tmp_path: Path, step: str) -> None:
 def test_the_steps_are_targets_of_make() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert all(f"\n{step}: " in text for step in STEPS)
-    modules = ("tests/test_versions.py", "tests/test_install.py", "tests/macros/test_database.py")
+    modules = (
+        *("tests/test_versions.py", "tests/test_install.py", "tests/test_install_lines.py"),
+        "tests/macros/test_database.py",
+    )
     [target] = re.findall(r"^test-install: (?:.+\n)+", text, re.MULTILINE)
     assert all(module in target for module in ("-m slow ", *modules))
     options = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
