@@ -2,10 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
 # LOCK=1 installs the versions of requirements-dev.lock in place of the newest ones.
 LOCK ?=
-INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet \
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet \
 	$(if $(LOCK),--constraint requirements-dev.lock)
 
 .PHONY: browser dbt demo extension facts help lock outputs test test-extension test-rest test-wide test-install lint docs \
@@ -40,11 +39,12 @@ test-rest: $(VENV)/wide.stamp
 test-wide: $(VENV)/wide.stamp
 	$(BIN)/python -m pytest --numprocesses=auto -m wide
 
-# The wheel and the sdist, built and installed in fresh environments; and the answers of other versions of the engines.
+# The wheel and the sdist, built and installed in fresh environments; the install lines of the pages in a fresh clone;
+# and the answers of other versions of the engines.
 # A module stays on one worker: its tests share packages and environments, which take seconds to make.
 test-install: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile -m slow tests/test_versions.py tests/test_install.py \
-		tests/macros/test_database.py
+		tests/test_install_lines.py tests/macros/test_database.py
 
 # The browser of the tests of HTML pages, on Debian and where that is allowed.
 browser:
@@ -109,33 +109,36 @@ lock: $(VENV)/wide.stamp
 	printf '# Written by `make lock`.\n' | cat - $@.new > requirements-dev.lock
 	rm $@.new
 
+# The times of all groups, or with OPTIONS='--only report --rows 100_000', for example, of one.
+OPTIONS =
 bench: $(VENV)/dev.stamp
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(OPTIONS)
 
 clean:
 	rm -rf $(VENV) build dist site playground/node_modules .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python:
+# With pip, for those who activate the environment and install an extra. It comes from pip of the outside, since some
+# distributions take ensurepip out of Python; and where the outside has no pip, from ensurepip.
+$(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'
 	$(PYTHON) -m venv --without-pip $(VENV)
+	$(PYTHON) -m pip --python $(BIN)/python install --quiet pip 2>/dev/null || $(BIN)/python -m ensurepip --default-pip
 
-$(VENV)/core.stamp: pyproject.toml | $(BIN)/python
+$(VENV)/core.stamp: pyproject.toml | $(BIN)/pip
 	$(INSTALL) --editable .
 	touch $@
 
-# pip inside as well: tests install the wheel into an environment of its own.
-$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
-	$(INSTALL) pip --editable '.[dev]'
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/pip
+	$(INSTALL) --editable '.[dev]'
 	touch $@ $(VENV)/core.stamp
 
-$(VENV)/docs.stamp: pyproject.toml | $(BIN)/python
+$(VENV)/docs.stamp: pyproject.toml | $(BIN)/pip
 	$(INSTALL) --editable '.[docs]'
 	touch $@ $(VENV)/core.stamp
 
-# PySpark is half a gigabyte, and of no use without Java. As an sdist, the parser of dbt downloads more
-# while it is built.
+# PySpark is half a gigabyte, and of no use without Java.
 $(VENV)/wide.stamp: $(VENV)/dev.stamp
-	$(INSTALL) --only-binary dbt-core-experimental-parser --editable '.[dev,dbt,docs]'
+	$(INSTALL) --editable '.[dev,dbt,docs]'
 	! command -v java >/dev/null || $(INSTALL) --editable '.[wide]'
 	touch $@

@@ -133,18 +133,6 @@ def test_metadata_for_a_package_index(packages: dict[str, Path], kind: str) -> N
     assert "Programming Language :: Python :: 3.11" in metadata.get_all("Classifier", [])
 
 
-def test_the_first_command_of_the_readme(tmp_path: Path) -> None:
-    """In a copy of the clone, as a stranger types it."""
-    folder = tmp_path / "clone"
-    skipped = shutil.ignore_patterns(".venv", ".git", ".*_cache", "__pycache__", ".hypothesis")
-    shutil.copytree(ROOT, folder, ignore=skipped)
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    first = re.search(r"^```sh\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
-    assert first
-    out = run_in_folder("sh", "-e", "-c", first[1], folder=folder)
-    assert out.splitlines()[-1] == "clustereval 0.1.0"
-
-
 def test_use_from_python(binaries: Path, tmp_path: Path) -> None:
     out = run_in_folder(binaries / "python", "-I", "-W", "error", "-c", USE, IRIS, folder=tmp_path)
     macros, *scores = out.splitlines()
