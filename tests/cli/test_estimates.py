@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from tests.support.command_line import Fail, Noted, Run
 
-pytestmark = pytest.mark.gate
-
 
 @pytest.fixture
 def estimated(monkeypatch: pytest.MonkeyPatch) -> list[float]:

@@ -52,6 +52,9 @@ def test_the_note_names_some_clusters(noted: Noted, table: Path, tmp_path: Path)
     assert note.endswith("no row has cluster -99; the only cluster is 3")
     [note] = notes_of(noted, "external", many, *LABELED, *noise)
     assert note.endswith("no row has cluster -99; the clusters are a, b, c, d, e, ...")
+    pl.DataFrame({"species": ["a"] * 5, "cluster": [*"edcba"]}).write_csv(many)
+    [note] = notes_of(noted, "external", many, *LABELED, *noise)
+    assert note.endswith("no row has cluster -99; the clusters are a, b, c, d, e")
 
 
 def test_a_cluster_that_a_row_has(noted: Noted, table: Path, tmp_path: Path) -> None:

@@ -18,8 +18,6 @@ from tests.support import seeds
 from tests.support.sql_answers import assert_answers
 from tests.support.sql_engines import rows_of
 
-pytestmark = pytest.mark.gate
-
 GATE = pytest.mark.gate
 ROWS = pl.DataFrame(
     {
@@ -70,6 +68,7 @@ def whole_table(name: str, call: int) -> pl.DataFrame:
     return rows_asked(name, **CALLS[name][call])
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("name", "call"), [(x, i) for x in CALLS for i in range(len(CALLS[x]))])
 def test_columns_have_the_values_of_the_whole_table(name: str, call: int) -> None:
     """Some columns by the seed, alone and together, in another order than that of the table."""
@@ -107,6 +106,7 @@ def test_rows_are_told_apart_by_the_keys_that_they_have() -> None:
     assert again.columns == ["partition_key", "n"]
 
 
+@pytest.mark.gate
 def test_a_score_is_a_column_of_its_table() -> None:
     whole = rows_asked("external_report", **LABELS)
     score = rows_asked("adjusted_rand_score", **LABELS)
@@ -116,6 +116,7 @@ def test_a_score_is_a_column_of_its_table() -> None:
     assert silhouette.columns == ["davies_bouldin_score"]
 
 
+@pytest.mark.gate
 @pytest.mark.filterwarnings("ignore:dialect .*never been executed:UserWarning")
 @pytest.mark.parametrize(
     "dialect", ["duckdb", *(pytest.param(x, marks=GATE) for x in [*ENGINES, "snowflake"])]

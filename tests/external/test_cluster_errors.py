@@ -197,6 +197,7 @@ def random_records(seed: int) -> Rows:
 CASES = [random_records(seed) for seed in range(60)]
 
 
+@pytest.mark.each
 @pytest.mark.parametrize("count_unlabeled", [False, True])
 @pytest.mark.parametrize("noise", NOISE, ids=str)
 @pytest.mark.parametrize("table", TABLES)

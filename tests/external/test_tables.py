@@ -140,6 +140,7 @@ def test_cells_of_singleton_noise(engine: Engine) -> None:
     assert [tuple(row.values()) for row in rows if row["cluster"] is not None] == [(1, 5, 1, 1)]
 
 
+@pytest.mark.each
 @pytest.mark.parametrize("function", ["pair_counts", "external_label_report"])
 def test_singleton_noise_is_unique_clusters(engine: Engine, function: str) -> None:
     noisy = frame_of([(1, 5), (1, 5), (1, -1), (1, -1), (2, 5), (2, -1), (2, -1)])

@@ -172,6 +172,15 @@ def test_a_tiny_and_a_giant_cluster(engine: Engine) -> None:
     assert only(point_findings(engine, APART), "tiny_cluster") == []
 
 
+def test_a_tenth_of_the_average_size_is_not_tiny(engine: Engine) -> None:
+    few = pl.DataFrame(
+        {"x": [90.0, 90.5, 91.0, 92.0], "y": [0.0, 1.0, 0.0, 1.0], "cluster": [5] * 4}
+    )
+    for copies, n_tiny in (19, 0), (20, 1):
+        rows = point_findings(engine, pl.concat([squares((0, 0), copies=copies), few]))
+        assert len(only(rows, "tiny_cluster")) == n_tiny
+
+
 def test_rows_that_do_not_count(engine: Engine) -> None:
     extra = pl.DataFrame({"x": [None, 1.0], "y": [None, 1.0], "cluster": [0, None]})
     [row] = point_findings(engine, pl.concat([APART, extra.cast(APART.schema)]))

@@ -338,7 +338,6 @@ def test_a_shift_changes_nothing(engine: Engine, distance: str, center: str, see
             assert_points(got, wanted, tolerance=1e-6, floor=1e-8, what=(function, distance))
 
 
-@pytest.mark.gate
 def test_weights_are_factors(engine: Engine) -> None:
     """A weight w is a factor w^(1/p): 4 doubles a coordinate under euclidean, 8 where p is 3."""
     cases: list[tuple[Measure, float, float]] = [

@@ -299,6 +299,7 @@ def choice_of(rule: str, gaps: Sequence[float], errors: Sequence[float], factor:
     return peak + 1
 
 
+@pytest.mark.each
 @pytest.mark.parametrize("factor", [0, 0.5, 1, 3])
 @pytest.mark.parametrize("rule", RULES)
 def test_rules_by_going_through_the_values(engine: Engine, rule: str, factor: float) -> None:

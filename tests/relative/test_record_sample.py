@@ -140,7 +140,6 @@ def samples_of_records() -> list[Records]:
     return samples
 
 
-@pytest.mark.gate
 @pytest.mark.parametrize("beta", [pytest.param(1, marks=pytest.mark.gate), 2])
 def test_random_samples_of_records(engine: Engine, beta: int) -> None:
     samples = samples_of_records()
