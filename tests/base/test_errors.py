@@ -31,6 +31,8 @@ from tests.support.oracle import COUNTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.each
+
 FRAME = pl.DataFrame(
     {
         "species": ["a", "a", "b", "b"],
@@ -60,7 +62,6 @@ def assignments() -> Iterator[duckdb.DuckDBPyConnection]:
 # Every table
 
 
-@pytest.mark.each
 @pytest.mark.parametrize("function", TABLES)
 def test_a_table_in_sql_refuses_what_its_checks_refuse(function: str) -> None:
     """One fault of each check: the planner leaves out a check whose result the table ignores."""
@@ -88,7 +89,6 @@ def test_a_misspelt_column(side: Engine, parameter: str) -> None:
         assert re.search("'species'|\"species\"", message)
 
 
-@pytest.mark.each
 @pytest.mark.parametrize("function", TABLES)
 def test_a_misspelt_column_of_a_table_in_sql(function: str) -> None:
     with fails(make("duckdb"), "specis") as raised:

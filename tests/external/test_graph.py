@@ -412,6 +412,7 @@ NOISY = nodes_of([0, 0, -1, -1, 1])
 NOISY_EDGES = edges_of([(0, 1), (1, 2), (2, 3), (3, 4)])
 
 
+@pytest.mark.each
 @pytest.mark.parametrize(
     ("noise_as", "counts", "clusters"),
     [
