@@ -30,8 +30,6 @@ from tests.support.command_line import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.gate
-
 
 @DUCKDB_AT_THE_GATE
 def test_many_partitions_of_points_are_sorted(
@@ -152,6 +150,7 @@ def test_rows_of_many_partitions_are_sorted_together(run: Run, engine_name: str)
 # Nothing
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 @pytest.mark.parametrize("command", [x for x in CALLS if x != "findings"])
 @DUCKDB_AT_THE_GATE

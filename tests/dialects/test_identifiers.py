@@ -15,6 +15,8 @@ from polars_clustereval.dialects.identifiers import fold_name, parse_column, res
 from tests.support.sql_answers import started_engine
 from tests.support.sql_engines import rows_of
 
+pytestmark = pytest.mark.each
+
 NEVER_EXECUTED = "ignore:dialect .*never been executed:UserWarning"
 
 
