@@ -467,9 +467,10 @@ def test_names_are_only_names(engine: Engine) -> None:
 @pytest.mark.parametrize("table", PAIR_TABLES)
 def test_partitions_are_evaluated_alone(engine: Engine, table: str) -> None:
     """Against the row of the same part among all; another part for each table."""
-    part = 1 + PAIR_TABLES.index(table)
-    frames = [frame.filter(part=part).drop("part") for frame in (BEFORE, AFTER)]
     rows = pair_tables_by_variant(engine)["plain"][table]
+    parts = sorted({row["part"] for row in rows})
+    part = parts[PAIR_TABLES.index(table) % len(parts)]
+    frames = [frame.filter(part=part).drop("part") for frame in (BEFORE, AFTER)]
     wanted = [row for row in rows if row["part"] == part]
     alone = [{"part": part} | row for row in call_pair(engine, table, *frames)]
     assert len(wanted) > 0
