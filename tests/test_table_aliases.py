@@ -130,8 +130,8 @@ def test_columns_named_like_aliases(con: duckdb.DuckDBPyConnection, table: str) 
 
 @pytest.mark.wide
 @pytest.mark.parametrize("table", ALL)
-def test_each_alias_in_each_place(con: duckdb.DuckDBPyConnection, table: str) -> None:
-    check_names(con, table, step=1)
+def test_each_alias_in_two_places(con: duckdb.DuckDBPyConnection, table: str) -> None:
+    check_names(con, table, step=2)
 
 
 # Tables of the user ------------------------------------------------------------------------------
