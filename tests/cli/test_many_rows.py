@@ -52,6 +52,11 @@ def test_many_partitions_of_points_are_sorted(
     ]
     assert len(lines) == 10
     assert "* best of its column; all 23 columns: --format csv" in table
+    name = "davies_bouldin_score"
+    table = run("internal", DIGITS, *arguments, "--engine", engine_name, "--metrics", name)
+    lowest = min(rows, key=lambda row: row[name])  # type: ignore[type-var]
+    [marked] = re.findall(r"^(\d) .* (\S+)\*", table, re.MULTILINE)
+    assert marked == (str(lowest["digit"]), f"{lowest[name]:.6f}")
 
 
 @DUCKDB_AT_THE_GATE
