@@ -276,6 +276,18 @@ def test_all_labels_many_times_are_the_report(engine: Engine) -> None:
         assert found[metric]["value"] == pytest.approx(report[metric], rel=2e-3, abs=1e-15), metric
 
 
+def test_products_of_large_weights(engine: Engine) -> None:
+    """With a large weight for each row, the score is that of all rows, but for the same bias."""
+    draw = random.Random(4)
+    one = [(draw.randrange(9), draw.randrange(9)) for _ in range(40)]
+    rows = [(u + 10 * i, v + 10 * i) for i in range(8) for u, v in one]
+    frame = stacked([rows]).drop("run").with_columns(n=pl.lit(3 * 10**9))
+    found = estimates(engine, frame, weight="n")
+    [report] = engine.table("external_report", frame, weight="n")
+    for metric in ("pair_precision", "pair_recall", "bcubed_precision", "bcubed_recall"):
+        assert found[metric]["value"] == pytest.approx(report[metric], rel=0.05), metric
+
+
 def test_order_names_and_weights_do_not_matter(engine: Engine) -> None:
     draw = random.Random(8)
     rows = random_sample(draw) + random_sample(draw)
