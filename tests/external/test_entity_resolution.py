@@ -156,7 +156,6 @@ def test_known_labelings(engine: Engine) -> None:
         assert_measures(row, expected, name)
 
 
-@pytest.mark.gate
 def test_expressions_of_known_labelings(engine: Engine) -> None:
     """And of a group of NULLs, the last one."""
     end = len(DEGENERATE)
