@@ -56,6 +56,7 @@ EXPECTED = [
 ]
 
 
+@pytest.mark.each
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_same_values(dialect: str, tmp_path: Path) -> None:
     reason = sql_engines.reason_to_skip(dialect)
@@ -72,15 +73,17 @@ def test_same_values(dialect: str, tmp_path: Path) -> None:
 
 def test_the_value_at_the_least_key_in_forms_of_all_engines() -> None:
     """In a dialect without a form of its own; ties have the least value, of the rows that count."""
-    left_out = pl.DataFrame([(1, 0.0, 1.0, 0)], schema=ROWS.schema, orient="row")
+    # A row that does not count, and a group whose least key is not that of the others.
+    more = [(1, 0.0, 1.0, 0), (5, 1.0, 4.0, 1), (5, 3.0, 2.0, 1)]
+    more_rows = pl.DataFrame(more, schema=ROWS.schema, orient="row")
     query = parse_query(
         "SELECT k, value_at_least_key(v, s - 1, kept = 1) AS nearest FROM t AS r GROUP BY k, NULL"
     )
     plain = functions.write_functions(query, Engine("snowflake", parser="snowflake"))
     with duckdb.connect() as con:
-        con.register("t", pl.concat([ROWS, left_out]))
+        con.register("t", pl.concat([ROWS, more_rows]))
         rows = con.execute(f"{plain.sql('duckdb')} ORDER BY k").fetchall()
-    assert rows == [(1, 8.0), (2, 6.0), (3, None), (4, None)]
+    assert rows == [(1, 8.0), (2, 6.0), (3, None), (4, None), (5, 3.0)]
 
 
 @pytest.mark.parametrize("number", ["1.7976931348623157e308", "-1.7976931348623157e308", "0.0"])
