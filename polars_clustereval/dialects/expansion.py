@@ -137,7 +137,7 @@ class Expansion:
         call = table.this
         new: exp.Expr
         if call.name == "query_table":
-            (source,) = call.expressions
+            (source,) = (rewrite_tree(x, self._replacement_of) for x in call.expressions)
             new = source.copy() if isinstance(source, exp.Table) else exp.to_table(source.name)
         elif self._kept and call.name == "_row_groups":
             tbl = {"tbl": call.expressions[0]}

@@ -97,7 +97,7 @@ CREATE OR REPLACE MACRO clustereval._point_arguments(
     SELECT
       clustereval._is_absent(partition_by) AS __ce_unpartitioned,
       concat('', alias(any_value(vector))) AS __ce_vector_text
-    FROM query_table(tbl)
+    FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE
     HAVING clustereval._check_column(
       clustereval._check_column(
