@@ -104,6 +104,8 @@ def _argument(table: str, name: str, is_optional: bool) -> str:
         return name
     if name == "partition_by":
         return "clustereval.partition(partition_by)"
+    if name == "id" and is_optional:
+        return "clustereval.row_id(id)"
     if name in COLUMNS:
         text = f"clustereval.column('{name}', {name})"
         return f"none if {name} is none else {text}" if is_optional else text

@@ -66,15 +66,13 @@ def axes_of(table: str) -> list[Axis]:
     parameters, _ = macro_definitions()[table]
     if "adjusted" in parameters:
         axes.append(Axis("adjusted", {True: "given.adjusted", False: "not given.adjusted"}))
-    if takes_id(table):
-        axes.append(Axis("id", {None: "given.id is none", "id": "given.id"}))
     if "distance" in parameters:
         axes.append(Axis("distance", {x: f"given.distance == '{x}'" for x in distances_of(table)}))
     return axes
 
 
 def takes_id(table: str) -> bool:
-    """Whether the rows of a table may have an id."""
+    """Whether the rows of a table have an id, which only DuckDB can do without."""
     return table in ("bcubed_samples", "silhouette_samples")
 
 
@@ -142,7 +140,7 @@ def _request(table: str, engine: Engine, choices: Mapping[str, Any]) -> Request:
     }
     if choices["partition_by"] is None:
         columns["partition_by"] = None
-    if "tbl_before" not in parameters and choices.get("id") is None:
+    if "tbl_before" not in parameters and not takes_id(table):
         columns["id"] = None
     return Request(
         table,

@@ -17,6 +17,11 @@
   {%- endif -%}
 {%- endmacro %}
 
+{# The column that identifies each row. Only DuckDB keeps the order of rows, and numbers them. #}
+{% macro row_id(name) -%}
+  {{ return(none if name is none and target.type == 'duckdb' else clustereval.column('id', name)) }}
+{%- endmacro %}
+
 {# A list of columns. #}
 {% macro columns(parameter, names) -%}
   {%- if execute and (names is string or names is mapping or names is not sequence or not names) -%}

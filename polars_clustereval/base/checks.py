@@ -93,14 +93,8 @@ def check_metrics(metrics: Sequence[str], known: Collection[str] | None = None) 
 
 
 def choose_terms(terms: dict[str, pl.Expr], metrics: Sequence[str] | None) -> dict[str, pl.Expr]:
-    """Return the `terms` whose names are in `metrics`, or all of them if `metrics` is None.
-
-    The result keeps the order of `terms`.
-    """
-    if metrics is None:
-        return terms
-    names = check_metrics(metrics, terms)
-    return {name: term for name, term in terms.items() if name in names}
+    """Return the `terms` named in `metrics`, in that order, or all of them if `metrics` is None."""
+    return terms if metrics is None else {x: terms[x] for x in check_metrics(metrics, terms)}
 
 
 def _suggest_metric(name: str, known: Collection[str]) -> str:

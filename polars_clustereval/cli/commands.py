@@ -117,10 +117,18 @@ def _keep_asked_for(result: pl.DataFrame, options: Options) -> pl.DataFrame:
         return result
     if report.has_intervals:
         known = result["metric"].unique(maintain_order=True).to_list()
-        return result.filter(pl.col("metric").is_in(check_metrics(names, known)))
+        return _choose_rows(result, check_metrics(names, known))
     computed = _columns_to_compute(options) or []
     keys = [name for name in result.columns if name not in computed]
     return result.select(*keys, *dict.fromkeys(names))
+
+
+def _choose_rows(result: pl.DataFrame, metrics: list[str]) -> pl.DataFrame:
+    """Return the rows of the `metrics`, in this order, of each clustering in a long report."""
+    places = pl.DataFrame({"metric": metrics}).with_row_index("place")
+    clustering = pl.int_range(pl.len()) // len(metrics)
+    rows = result.join(places, on="metric", maintain_order="left")
+    return rows.sort(clustering, "place").drop("place")
 
 
 def _write_note(note: str) -> None:

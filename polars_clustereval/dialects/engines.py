@@ -46,7 +46,8 @@ class Engine:
     identifiers.reserved_words, that must be quoted when they are used as names.
     `one_partition_steps` lists additional steps for queries with a single partition, and
     `last_steps` lists additional steps for all queries. The module `pipeline` shows when these
-    steps are applied. `suffix` is a line that is appended to each query.
+    steps are applied. `suffix` is a line that is appended to each query. `keeps_row_order` is True
+    if row_number() OVER () numbers the rows of a table in their order.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Engine:
     one_partition_steps: tuple[Step, ...] = ()
     last_steps: tuple[Step, ...] = ()
     suffix: str = ""
+    keeps_row_order: bool = False
 
 
 # value_at_least_key is the aggregate _value_at_least_key(value, key, condition) of
@@ -72,6 +74,7 @@ _DUCKDB = Engine(
         "value_at_least_key": "(min({{'key': {1}, 'value': {0}}}) FILTER (WHERE {2}))['value']",
         "median": "median({0})",
     },
+    keeps_row_order=True,
 )
 
 _PERCENTILE = "percentile_cont(0.5) WITHIN GROUP (ORDER BY {0})"

@@ -19,7 +19,7 @@ from .sql_names import N_FAULTS, PLAIN_FORMS, PREFIX, VALID
 from .trees import fill_columns, rewrite_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 class Expansion:
@@ -31,19 +31,27 @@ class Expansion:
     """
 
     def __init__(
-        self, macros: Mapping[str, str], *, row_id: exp.Expr | None, numbered: bool, kept: bool
+        self,
+        macros: Mapping[str, str],
+        *,
+        row_id: exp.Expr | None,
+        numbered: bool,
+        row_order: Sequence[exp.Expr],
+        kept: bool,
     ) -> None:
         """Start with an empty list of CTEs.
 
         `macros` maps macro names to the bodies that the engine uses instead of those in ``sql/``.
         `row_id` is the column that the user passed to to_sql as `id`, and `numbered` indicates
-        whether it is a row number. `kept` indicates whether the table is a saved contingency table.
-        For such a table, the query calls _groups_of_cells, which returns the rows that _row_groups
-        would return for the original rows.
+        whether it is a row number. `row_order` lists the columns by which noise rows are numbered,
+        or nothing if the engine keeps the order of rows. `kept` indicates whether the table is a
+        saved contingency table. For such a table, the query calls _groups_of_cells, which returns
+        the rows that _row_groups would return for the original rows.
         """
         self._macros = macros
         self._numbered = numbered
         self._row_id = row_id
+        self._row_order = row_order
         self._kept = kept
         self._calls = 0
         self._ctes: list[exp.CTE] = []
@@ -129,7 +137,7 @@ class Expansion:
         call = table.this
         new: exp.Expr
         if call.name == "query_table":
-            (source,) = call.expressions
+            (source,) = (rewrite_tree(x, self._replacement_of) for x in call.expressions)
             new = source.copy() if isinstance(source, exp.Table) else exp.to_table(source.name)
         elif self._kept and call.name == "_row_groups":
             tbl = {"tbl": call.expressions[0]}
@@ -189,8 +197,8 @@ class Expansion:
                 return exp.convert(not named)
             case "_row_id":
                 return self._expand_argument(call, 0 if named else 1)
-            case "_row_key" if self._numbered or call.expressions[1].name != "singletons":
-                return None if self._row_id is None else self._row_id.copy()
+            case "_row_key":
+                return self._row_key(call.expressions[1].name)
             case "_complete_vector":  # its first coordinate is NULL where another is: see pipeline
                 return self._expand_argument(call, 0)
             case "_compensated_sum":
@@ -201,6 +209,17 @@ class Expansion:
                 values = [self._expand_argument(call, i) for i in range(len(call.expressions))]
                 return exp.Anonymous(this="value_at_least_key", expressions=values)
         return None
+
+    def _row_key(self, noise_as: str) -> exp.Expr | None:
+        """Return the key of a row: its id, or a number, which is None if any number will do."""
+        if self._numbered or noise_as != "singletons":
+            return None if self._row_id is None else self._row_id.copy()
+        if not self._row_order:
+            return None
+        # A singleton has to get the same number each time the engine reads the rows. Rows that
+        # agree in all of these columns are interchangeable.
+        order = [exp.Ordered(this=column.copy()) for column in self._row_order]
+        return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
 
     def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
         """Return the arguments of a macro call as a mapping from parameters to syntax trees.
@@ -227,8 +246,10 @@ def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
     """Return a condition that is true if a cluster equals the value that marks noise."""
     if isinstance(noise, exp.Null):
         return exp.false()
+    # DataFusion fails on COALESCE(cluster = noise, FALSE): its plans disagree about NULLs.
+    present = exp.not_(exp.Is(this=cluster.copy(), expression=exp.Null()), copy=False)
     same = exp.EQ(this=cluster.copy(), expression=noise.copy())
-    return exp.Coalesce(this=same, expressions=[exp.false()])
+    return exp.paren(exp.and_(present, same, copy=False), copy=False)
 
 
 def _unwrap_star(body: exp.Select) -> exp.Select:

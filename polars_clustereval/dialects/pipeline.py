@@ -154,7 +154,8 @@ def _steps(request: Request) -> Iterator[Step]:
     yield portable.guard_divisions
     yield portable.number_conditions
     yield portable.type_fractions
-    yield portable.order_row_numbers
+    if not request.engine.keeps_row_order:
+        yield portable.order_row_numbers
     yield portable.separate_distinctions
     yield portable.drop_constant_keys
     yield portable.alias_sources
@@ -178,10 +179,12 @@ def _expand_macro(request: Request) -> exp.Select:
     """Return the query of a table macro with its arguments filled in and macro calls expanded."""
     name = f"_{request.name}" if f"_{request.name}" in macro_definitions() else request.name
     given = {key: parse_column(x) for key, x in request.columns.items() if x is not None}
+    keys = [given[key] for key in ("cluster", "partition_by") if key in given]
     expansion = Expansion(
         request.engine.macros,
         row_id=given.get("id"),
         numbered=request.numbered,
+        row_order=[] if request.engine.keeps_row_order else [*keys, *request.coordinates],
         kept=request.reads_cells,
     )
     arguments = {

@@ -133,7 +133,8 @@ def type_fractions(query: exp.Select) -> exp.Select:
 def order_row_numbers(query: exp.Select) -> exp.Select:
     """Give every row_number() an ORDER BY clause, which Spark requires.
 
-    If the macro specifies no order, the rows are ordered by a constant.
+    If the macro specifies no order, the rows are ordered by a constant. The numbers then only
+    distinguish rows, because they need not follow the order of the table.
     """
     for window in query.find_all(exp.Window):
         if isinstance(window.this, exp.RowNumber) and not window.args.get("order"):

@@ -113,9 +113,10 @@ def to_sql(
         table contains the rows that ``contingency_matrix`` returned, possibly for several days or
         shards. For a saved contingency table, ``n_dropped`` and ``n_noise`` are NULL, because the
         table does not contain these counts. Pass ``weight`` and ``id`` only if the macro accepts
-        them. Without ``id``, rows are numbered in the order in which the engine reads them. To
-        number the rows, some engines sort them all on a single node. Without ``partition_by``, the
-        column ``partition_key`` has a string type and is always NULL.
+        them. ``bcubed_samples`` and ``silhouette_samples`` need ``id`` in every dialect except
+        ``duckdb``, because other engines do not keep the order of rows, by which DuckDB numbers
+        them. Without ``partition_by``, the column ``partition_key`` has a string type and is always
+        NULL.
     vector : str or sequence of str
         For macros that take points, the columns that contain the coordinates. You can also pass a
         single column of arrays, together with `size`.
@@ -203,6 +204,11 @@ def to_sql(
     check_macro_options(name, options)
     if name in _LABEL_TABLES:
         check_kept_cells(name, label, cluster, weight, partition_by, noise)
+    if id is None and "id" in _ROW_ORDER[name] and not engine.keeps_row_order:
+        raise ClusterEvalError(
+            f"id: {name} needs the column that identifies each row, got None; rows have no order "
+            f"in {dialect} by which they could be numbered"
+        )
     is_of_points = name in _POINT_TABLES
     coordinates = name_coordinates(name, vector, size, weights) if is_of_points else []
     if is_of_points and cluster is None:

@@ -77,7 +77,8 @@ def external_summary(
         *table.keys, *scores
     )
     long = report.unpivot(index=list(table.keys), variable_name="metric", value_name="value")
-    meanings = list_meanings(metrics_of("external_report").values())
+    facts = metrics_of("external_report")
+    meanings = list_meanings(facts[name] for name in scores)
     summary = long.join(meanings, on="metric").sort(*table.keys, "place", nulls_last=True)
     return show_whole_texts(
         table.to_user_frame(frame, summary.select(*table.keys, *_SUMMARY_COLUMNS))

@@ -421,11 +421,19 @@ class Points:
         The error says what is wrong with the vectors and how many rows are affected. The rows are
         read again to find the invalid vectors.
         """
-        rows, form = self.kept_rows, self.form
+        rows, form, origin = self.kept_rows, self.form, pl.col("origin_0")
         if isinstance(form, LongVectors):
             rows, form = rows.with_columns(form.split("raw_x")), form.to_wide()
+            origin = pl.col("origin").list.first()
+        moved = self.origins
         return point_fault_error(
-            rows, form.coordinates("raw_x"), self.names, self.keys, has_id=self.has_user_id
+            rows,
+            form.coordinates("raw_x"),
+            self.names,
+            self.keys,
+            has_id=self.has_user_id,
+            # Origins are NaN where distances underflow.
+            underflow=moved is not None and moved.select(origin.is_nan().any()).collect().item(),
         )
 
     def to_result(

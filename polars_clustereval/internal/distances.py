@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -37,6 +38,10 @@ _SYNONYMS: dict[str, DistanceName] = {
 }
 
 Center = Literal["mean", "median"]
+
+#: If the square of the largest distance is below this number, squares of distances underflow.
+#: Otherwise, the squares of distances down to 1e-9 times the largest one have all of their digits.
+SMALL_SQUARE = 1e-290
 
 #: If the spread of a cluster is below this share of its distance from 0, an origin is subtracted.
 #: At larger spreads, sums lose at most 10 of 53 binary digits without an origin.
@@ -222,6 +227,7 @@ class VectorForm(ABC):
         than the values from which it is subtracted, and no digits are lost, however far away other
         points are. If distances or sums of squared distances may overflow, the origin makes all
         distances in the partition NULL or infinite, so that the check of distances raises an error.
+        If all squared distances underflow, the origin is NaN, for the same reason.
         """
 
     @abstractmethod
@@ -360,7 +366,7 @@ class WideVectors(VectorForm):
     ) -> pl.LazyFrame:
         """Return the origin of each partition in the columns origin_0, origin_1, ...
 
-        The columns are NULL if distances may overflow.
+        The columns are NULL if distances may overflow, and NaN if they underflow.
         """
         extremes: Terms = {"size": pl.len()}
         for i, x in enumerate(self.coordinates("raw_x")):
@@ -387,12 +393,15 @@ class WideVectors(VectorForm):
         corners = self._scale(low), self._scale(high)
         square = self.distance.squared(self.distance.between(*corners))
         sum_is_finite = (square * to_double(pl.col("size")).pow(2)).is_finite()
+        differs = pl.any_horizontal([a < b for a, b in zip(low, high, strict=True)])
+        underflow = differs & (square < SMALL_SQUARE)
         origins: Terms = {}
         for i, (a, b) in enumerate(zip(low, high, strict=True)):
             spread = pl.min_horizontal(f"spread_{i}", pl.when(a < b).then(b - a))
             nearest = pl.when(a > 0).then(a).when(b < 0).then(b).otherwise(0.0)
             origin = pl.when(spread < nearest.abs() * SMALL_SPREAD).then(nearest).otherwise(0.0)
-            origins[f"origin_{i}"] = pl.when(sum_is_finite).then(origin)
+            known = pl.when(sum_is_finite).then(origin)
+            origins[f"origin_{i}"] = pl.when(underflow).then(math.nan).otherwise(known)
         return partitions.select(*partition_keys, **origins)
 
     def has_origins(self, origins: pl.DataFrame) -> bool:
@@ -578,10 +587,12 @@ class LongVectors(VectorForm):
     ) -> pl.LazyFrame:
         """Return the origin of each partition as a list in the column `origin`.
 
-        The list is NULL if every coordinate would be 0, and infinite if distances may overflow.
+        The list is NULL if every coordinate would be 0, infinite if distances may overflow, and NaN
+        if they underflow.
         """
+        limits = (SMALL_SPREAD, SMALL_SQUARE)
         return long_vectors.find_origins(
-            rows, cluster_keys, partition_keys, self.factors, *self.distance, SMALL_SPREAD
+            rows, cluster_keys, partition_keys, self.factors, *self.distance, *limits
         )
 
     def has_origins(self, origins: pl.DataFrame) -> bool:

@@ -20,6 +20,7 @@ def point_fault_error(
     keys: Mapping[str, str] | None = None,
     *,
     has_id: bool = False,
+    underflow: bool = False,
 ) -> ClusterEvalError:
     """Return the error for vectors without finite distances, including the number of faulty rows.
 
@@ -27,7 +28,8 @@ def point_fault_error(
     each point. `raw` holds one expression per coordinate, as passed by the user. If the coordinates
     are columns, `names` holds their names. The error message identifies the first faulty row by its
     partition and, if the user passed ids (`has_id`), by its id. `keys` maps the internal names of
-    the partition columns to the user's names.
+    the partition columns to the user's names. If no row is faulty, the distances `underflow` or
+    overflow.
     """
     dims = len(raw)
     is_bad = [~x.is_finite().fill_null(False) for x in raw]
@@ -40,6 +42,8 @@ def point_fault_error(
         *(text.alias(f"first_{i}") for i, text in enumerate(first)),
     ).collect(engine="streaming")
     row = facts.row(0, named=True)
+    if underflow and not row["rows"]:
+        return ClusterEvalError("vector: distances underflow; scale the coordinates up")
     place = ""
     if row["rows"] and (keys or has_id):
         if row["length"] < dims:

@@ -417,9 +417,12 @@ def _state_centers(
     return form.add_directions(rows.select(*by, "size", **terms), "m", "c")
 
 
-def _raise_overflow(overflows: pl.DataFrame) -> None:
-    """Raise an error if the only value in the frame `overflows` is true."""
-    if overflows.item():
+def _raise_out_of_range(found: pl.DataFrame) -> None:
+    """Raise an error if either value in the row `found` is true: overflows, and underflows."""
+    overflows, underflows = found.row(0)
+    if underflows:
+        raise ClusterEvalError("states: distances underflow; scale the coordinates up")
+    if overflows:
         raise ClusterEvalError("states: distances overflow; scale the coordinates down")
 
 
@@ -622,7 +625,10 @@ def internal_report_from_states(
     if name == "euclidean":
         scores |= dict.fromkeys(_NEED_MEAN_DISTANCES, pl.lit(None, pl.Float64))
     report = report_of_clusters(points, scores)
-    overflows = points.all_centers.select(pl.col("m_0").is_null().any())
+    mean = pl.col("m_0")
+    found = points.all_centers.select(
+        overflows=mean.is_null().any(), underflows=mean.is_nan().any()
+    )
     return points.to_result(
-        frame, raise_on_collect(report, overflows, _raise_overflow), metrics=metrics
+        frame, raise_on_collect(report, found, _raise_out_of_range), metrics=metrics
     )

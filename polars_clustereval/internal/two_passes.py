@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from .centroids import PointOptions, Points, read_rows
-from .distances import SMALL_SPREAD, LongVectors
+from .distances import SMALL_SPREAD, SMALL_SQUARE, LongVectors
 from .kernels import long_sums, long_vectors
 from .kernels.arrays import measure_differences
 from .kernels.long_sums import DistanceSums
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 #: Two centers may be the same if their difference is below this share of their coordinates.
 _SMALL_GAP = 1e-9
+
+#: Distances may underflow if the square of the distance of all points from 0 is below this number.
+_TINY_SQUARE = 1e10 * SMALL_SQUARE
 
 
 def read_points_in_two_passes(
@@ -261,7 +264,8 @@ def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers)
     gaps = c - np.repeat(g, np.diff(starts, append=len(c)), axis=0)
     # The sums of a cluster without spread are exact, but it may be close to other such clusters.
     doubts = _is_small(ssw, n * square(c)) | _is_nearly_repeated(c, starts)
-    lost = _is_small(np.add.reduceat(ssw + n * square(gaps), starts), sizes * square(g))
+    spreads = np.add.reduceat(ssw + n * square(gaps), starts)
+    lost = _is_small(spreads, sizes * square(g)) | ((spreads == 0) & (sizes > 1))
     if form.columns("v")[0] in clusters.columns:
         v = form.to_matrix(clusters, "v")
         doubts |= _varies_little(n, v, c)
@@ -271,7 +275,8 @@ def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers)
     reach = np.maximum.reduceat(np.abs(c).max(axis=1) + radius, starts)
     corners = np.repeat(2 * reach[:, None], c.shape[1], axis=1)
     overflows = ~np.isfinite(square(corners) * sizes**2)
-    return np.asarray(overflows | lost | np.logical_or.reduceat(doubts, starts))
+    underflows = square(corners) < _TINY_SQUARE
+    return np.asarray(overflows | underflows | lost | np.logical_or.reduceat(doubts, starts))
 
 
 def _is_small(squares: Floats, of_centers: Floats) -> Booleans:

@@ -402,6 +402,7 @@ def entity_resolution_estimates(
         contradiction=contradiction(labels_are_sample)
     )
     names = list(_metric_terms(pl.col, beta))
+    names = names if metrics is None else check_metrics(metrics, names)
     if labels_are_sample == "records":
         quotients = estimate_from_records(labeled, whole.cluster_sizes, partitions, beta)
     else:
@@ -418,8 +419,6 @@ def entity_resolution_estimates(
         .with_columns(**_cut_limits(pl.col("value"), z * pl.col("std_error")))
         .sort(*keys, "place", nulls_last=True)
     )
-    if metrics is not None:
-        estimates = estimates.filter(pl.col("metric").is_in(check_metrics(metrics, names)))
     return show_whole_texts(
         labeled.to_user_frame(frame, estimates.select(*keys, *_ESTIMATE_COLUMNS))
     )

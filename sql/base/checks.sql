@@ -88,6 +88,20 @@ CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
     ELSE x
   END;
 
+-- tbl, the name of the user's table or a list of names, passed through unless a name begins with
+-- __ce_. Raises an error for such a name, because a CTE of the same name may hide the table. Use it
+-- in query_table, where an identifier is a text, in macros that read the table after another CTE,
+-- or that are called by such macros.
+CREATE OR REPLACE MACRO clustereval._check_table_name(tbl) AS
+  CASE
+    WHEN regexp_matches(CAST(tbl AS VARCHAR), '(^|\[|, )__ce_', 'i')
+    THEN error(concat(
+      'table: expected a name that does not begin with __ce_, as the names inside the macros do, ',
+      'got ', CAST(tbl AS VARCHAR), '; rename the table, or write its schema before the name'
+    ))
+    ELSE tbl
+  END;
+
 -- x, any value, passed through unless a check fails. Raises an error if label or cluster, the
 -- user's arguments of these names, is a string literal instead of a column. It is an aggregate, for
 -- use after HAVING, as _is_quoted.

@@ -44,7 +44,7 @@ CREATE OR REPLACE MACRO clustereval._check_cover_columns(
       ) AS __ce_valid,
       typeof(any_value(id)) AS __ce_id_type,
       typeof(any_value(partition_by)) AS __ce_partition_type
-    FROM query_table(tbl_labels)
+    FROM query_table(clustereval._check_table_name(tbl_labels))
     WHERE FALSE
   ),
   __ce_types_2 AS (
@@ -52,7 +52,7 @@ CREATE OR REPLACE MACRO clustereval._check_cover_columns(
       clustereval._check_column(TRUE, 'cluster', cluster) AS __ce_valid,
       typeof(any_value(id)) AS __ce_id_type,
       typeof(any_value(partition_by)) AS __ce_partition_type
-    FROM query_table(tbl_clusters)
+    FROM query_table(clustereval._check_table_name(tbl_clusters))
     WHERE FALSE
   )
   SELECT

@@ -74,7 +74,7 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
       ) AS __ce_valid,
       typeof(any_value(id)) AS __ce_id_type,
       typeof(any_value(partition_by)) AS __ce_partition_type
-    FROM query_table(tbl)
+    FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE
   ),
   __ce_edge_types AS (
@@ -89,7 +89,7 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
       typeof(any_value("right")) AS __ce_right_type,
       typeof(any_value(weight)) AS __ce_weight_type,
       typeof(any_value(partition_by)) AS __ce_partition_type
-    FROM query_table(edges)
+    FROM query_table(clustereval._check_table_name(edges))
     WHERE FALSE
   )
   SELECT

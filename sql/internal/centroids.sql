@@ -97,7 +97,7 @@ CREATE OR REPLACE MACRO clustereval._point_arguments(
     SELECT
       clustereval._is_absent(partition_by) AS __ce_unpartitioned,
       concat('', alias(any_value(vector))) AS __ce_vector_text
-    FROM query_table(tbl)
+    FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE
     HAVING clustereval._check_column(
       clustereval._check_column(
@@ -258,37 +258,44 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABL
     AND spread.singleton_no = cluster.singleton_no;
 
 -- No rows. Raises an error for vectors that are empty, of different lengths or not finite, for
--- distances that overflow, and if weights does not have one number per dimension. The points are
--- read only if a cluster has such vectors (is_invalid), clusters differ in their dimensions, or
--- distances may overflow. Parameters: rows of _points, _point_arguments, _cluster_spreads,
+-- distances that overflow or underflow, and if weights does not have one number per dimension. The
+-- points are read only if a cluster has such vectors (is_invalid), clusters differ in their
+-- dimensions, or distances may overflow or underflow. Parameters: rows of _points, _point_arguments, _cluster_spreads,
 -- _all_centers and _partition_origins, and the option weights.
 CREATE OR REPLACE MACRO clustereval._check_points(
   points, arguments, spreads, centers, origins, weights
 ) AS TABLE
   WITH alarms AS (
-    SELECT COUNT(*) AS n_alarms
+    SELECT COUNT(*) AS n_alarms, FALSE AS underflow
     FROM query_table(spreads)
     WHERE is_invalid
     UNION ALL
-    SELECT COUNT(DISTINCT dims) - 1
+    SELECT COUNT(DISTINCT dims) - 1, FALSE
     FROM query_table(centers)
     UNION ALL
-    SELECT COUNT(CASE WHEN overflows THEN 1 END)
+    SELECT COUNT(CASE WHEN overflows OR underflows THEN 1 END), MAX(underflows)
     FROM query_table(origins)
   ),
   suspects AS (
     SELECT
-      point.vector, point.partition_key,
+      point.vector, point.partition_key, alarm.underflow,
       CASE WHEN NOT point.has_default_id THEN point.id END AS id
     FROM query_table(points) AS point
-    JOIN (SELECT MAX(n_alarms) AS n_alarms FROM alarms) AS alarm ON alarm.n_alarms > 0
+    JOIN (
+      SELECT MAX(n_alarms) AS n_alarms, MAX(underflow) AS underflow FROM alarms
+    ) AS alarm ON alarm.n_alarms > 0
     WHERE point.kept
   ),
   faults AS (
     SELECT
       longest.dims,
       suspect.*,
-      clustereval._point_fault(suspect.vector, longest.dims) AS fault
+      coalesce(
+        clustereval._point_fault(suspect.vector, longest.dims),
+        CASE
+          WHEN suspect.underflow THEN {'rank': 3, 'coordinate': 0, 'what': 'small distances'}
+        END
+      ) AS fault
     FROM suspects AS suspect
     CROSS JOIN (SELECT MAX(len(vector)) AS dims FROM suspects) AS longest
   ),

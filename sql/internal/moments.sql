@@ -226,9 +226,9 @@ CREATE OR REPLACE MACRO clustereval._unnested_moments(points, center) AS TABLE
 
 -- One row per partition whose extents have to be known: partition_key. Usually there is no such
 -- partition. A partition has a row only if a cluster is narrow, with coordinates that vary by less
--- than about 1/4096 of their size, or has no spread, or if a distance might overflow, or if a
--- coordinate is not finite. For cosine there are no rows. moments: rows of _coordinate_moments; the
--- other parameters are options.
+-- than about 1/4096 of their size, or has no spread, or if a distance might overflow or underflow,
+-- or if a coordinate is not finite. For cosine there are no rows. moments: rows of
+-- _coordinate_moments; the other parameters are options.
 CREATE OR REPLACE MACRO clustereval._suspect_partitions(
   moments, distance, p, center, weights
 ) AS TABLE
@@ -258,19 +258,20 @@ CREATE OR REPLACE MACRO clustereval._suspect_partitions(
       THEN 1
     END) > 0
     OR NOT (
-      SUM(squares) * pow(SUM(n), 2) * pow(MAX(dims), 2) * pow(
+      SUM(squares) * pow(
         list_max(COALESCE(clustereval._coordinate_factors(weights, distance, p), [1.0])), 2
-      ) < 1e290
+      ) BETWEEN 1e-280 * SUM(n) AND 1e290 / (pow(SUM(n), 2) * pow(MAX(dims), 2))
     );
 
 -- One row per partition: origin, the list that is subtracted from its vectors so that coordinates
--- far from 0 keep their digits, NULL if they need not be moved; and overflows, TRUE if distances
--- between its points, or the sums of their squares, may overflow. A coordinate of the origin is the
--- coordinate nearest to 0 of all points, if two conditions hold: all points lie on one side of 0,
--- and a spread above 0, either of a cluster or of all points, is below 1/1024 of that coordinate.
--- Otherwise it is 0. It is never larger than the numbers from which it is subtracted, so no digit
--- is lost, however far away other points are. There is no row for cosine. extents: rows of
--- _coordinate_moments; the rest are options.
+-- far from 0 keep their digits, NULL if they need not be moved; overflows, TRUE if distances
+-- between its points, or the sums of their squares, may overflow; and underflows, TRUE if the
+-- squares of all distances are so small that they have few digits. A coordinate of the origin is
+-- the coordinate nearest to 0 of all points, if two conditions hold: all points lie on one side of
+-- 0, and a spread above 0, either of a cluster or of all points, is below 1/1024 of that
+-- coordinate. Otherwise it is 0. It is never larger than the numbers from which it is subtracted,
+-- so no digit is lost, however far away other points are. There is no row for cosine. extents: rows
+-- of _coordinate_moments; the rest are options.
 CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, weights) AS TABLE
   WITH extremes AS (
     SELECT
@@ -298,6 +299,7 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, wei
       MAX(n) AS n,
       list(low * factor ORDER BY i ASC NULLS LAST) AS low,
       list(high * factor ORDER BY i ASC NULLS LAST) AS high,
+      COUNT(spread) AS n_spread,
       COUNT(CASE WHEN spread < abs(nearest) / 1024 THEN 1 END) AS n_moved,
       list(
         CASE WHEN spread < abs(nearest) / 1024 THEN nearest ELSE 0.0 END
@@ -305,17 +307,22 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, wei
       ) AS nearest
     FROM extremes
     GROUP BY partition_key
+  ),
+  diagonals AS (
+    SELECT
+      *,
+      clustereval._squared_distance(
+        clustereval._distance(low, high, distance, p), distance
+      ) AS square
+    FROM boxes
   )
   SELECT
     partition_key,
     CASE WHEN n_moved > 0 THEN nearest END AS origin,
-    NOT coalesce(
-      isfinite(n * n * clustereval._squared_distance(
-        clustereval._distance(low, high, distance, p), distance
-      )),
-      FALSE
-    ) AS overflows
-  FROM boxes;
+    NOT coalesce(isfinite(n * n * square), FALSE) AS overflows,
+    -- Squares of distances down to 1e-9 times the diagonal have all of their digits.
+    n_spread > 0 AND square < 1e-290 AS underflows
+  FROM diagonals;
 
 -- The rows of _partition_origins. points: rows of _points; moments: the rows of _coordinate_moments
 -- of these points. The points are read again only for the partitions whose extents have to be

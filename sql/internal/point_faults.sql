@@ -86,13 +86,16 @@ CREATE OR REPLACE MACRO clustereval._row_place(id, partition) AS
 -- Raises the error for fault, the smallest struct of _point_fault of all rows, whose vectors should
 -- have dims coordinates; `rows` is the number of rows with a fault, `names` is the result of
 -- _coordinate_names, and `details` is further text about these rows, from _faulty_columns and
--- _row_place. If fault is NULL, the error is that distances overflow.
+-- _row_place. If fault is NULL, the error is that distances overflow, and if its rank is 3, that
+-- they underflow.
 CREATE OR REPLACE MACRO clustereval._point_fault_error(
   fault, dims, rows, names := CAST(NULL AS VARCHAR[]), details := ''
 ) AS
   error(CASE
     WHEN fault IS NULL
     THEN 'vector: distances overflow; scale the coordinates down'
+    WHEN fault['rank'] = 3
+    THEN 'vector: distances underflow; scale the coordinates up'
     ELSE concat(
       'vector: expected ',
       CASE fault['rank']

@@ -72,7 +72,9 @@ CREATE OR REPLACE MACRO clustereval._profile_values_query(names) AS
 CREATE OR REPLACE MACRO clustereval._profile_columns(
   tbl, columns, cluster, weight, partition_by, noise
 ) AS TABLE
-  WITH __ce_input_rows AS NOT MATERIALIZED (SELECT * FROM query_table(tbl)),
+  WITH __ce_input_rows AS NOT MATERIALIZED (
+    SELECT * FROM query_table(clustereval._check_table_name(tbl))
+  ),
   __ce_named_rows AS NOT MATERIALIZED (
     FROM query(clustereval._named_rows_query(clustereval._column_names(columns)))
   ),

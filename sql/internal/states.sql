@@ -533,10 +533,14 @@ CREATE OR REPLACE MACRO clustereval.internal_report_from_states(
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
-  __ce_overflow AS (
-    SELECT CAST(error('states: distances overflow; scale the coordinates down') AS BOOLEAN) AS valid
+  __ce_range AS (
+    SELECT CAST(error(CASE
+      WHEN underflows
+      THEN 'states: distances underflow; scale the coordinates up'
+      ELSE 'states: distances overflow; scale the coordinates down'
+    END) AS BOOLEAN) AS valid
     FROM __ce_origins
-    WHERE overflows
+    WHERE overflows OR underflows
   )
   SELECT * REPLACE (
     CASE WHEN lower(distance) = 'sqeuclidean' THEN compactness END AS compactness,
@@ -548,5 +552,5 @@ CREATE OR REPLACE MACRO clustereval.internal_report_from_states(
   )
   WHERE clustereval._check_options(clustereval._valid_state_options(distance, weights))
     AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
-    AND COALESCE((SELECT MIN(valid) FROM __ce_overflow), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM __ce_range), TRUE)
   ORDER BY partition_key ASC NULLS LAST;

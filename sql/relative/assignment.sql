@@ -253,7 +253,7 @@ CREATE OR REPLACE MACRO clustereval.assign_nearest(
   __ce_keyed_centroids AS (
     SELECT * FROM (SELECT NULL AS partition_key WHERE FALSE)
     UNION ALL BY NAME
-    SELECT * FROM query_table(centroids)
+    SELECT * FROM query_table(clustereval._check_table_name(centroids))
   ),
   __ce_center_rows AS (
     SELECT

@@ -52,7 +52,7 @@ CREATE OR REPLACE MACRO clustereval._check_sweep_columns(tbl, k, partition_by) A
   SELECT clustereval._check_column(
     clustereval._check_column(TRUE, 'k', k), 'partition_by', partition_by
   ) AS __ce_valid
-  FROM query_table(tbl)
+  FROM query_table(clustereval._check_table_name(tbl))
   WHERE FALSE
   HAVING CASE
     WHEN clustereval._is_number_type(typeof(any_value(k)))

@@ -169,7 +169,7 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
         ),
         'partition_by', partition_by
       ) AS __ce_valid
-    FROM query_table(tbl)
+    FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE
   ),
   __ce_arguments AS MATERIALIZED (

@@ -59,7 +59,7 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
       clustereval._check_column(
         clustereval._check_column(TRUE, 'fold', fold), 'partition_by', partition_by
       ) AS __ce_valid
-    FROM query_table(tbl)
+    FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE
   ),
   __ce_arguments AS MATERIALIZED (
@@ -76,7 +76,7 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
   __ce_keyed_centroids AS (
     SELECT * FROM (SELECT NULL AS partition_key WHERE FALSE)
     UNION ALL BY NAME
-    SELECT * FROM query_table(centroids)
+    SELECT * FROM query_table(clustereval._check_table_name(centroids))
   ),
   __ce_center_rows AS (
     SELECT

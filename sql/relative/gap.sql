@@ -240,7 +240,7 @@ CREATE OR REPLACE MACRO clustereval._sweep_logs(tbl, partition_by, set_no, sweep
 -- is the argument of `parameter`, is a quoted string, even if the table has no rows.
 CREATE OR REPLACE MACRO clustereval._check_table_column(tbl, parameter, given) AS TABLE
   SELECT clustereval._check_column(TRUE, parameter, given) AS __ce_valid
-  FROM query_table(tbl)
+  FROM query_table(clustereval._check_table_name(tbl))
   WHERE FALSE
   HAVING TRUE;
 

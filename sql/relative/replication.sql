@@ -136,7 +136,7 @@ CREATE OR REPLACE MACRO clustereval.bootstrap_instability(
     FROM clustereval._clustering_distances(__ce_groups)
     UNION ALL
     SELECT NULL, 0, NULL
-    FROM query_table(tbl)
+    FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE
     HAVING clustereval._check_column(
       clustereval._check_column(

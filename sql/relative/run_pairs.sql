@@ -74,7 +74,7 @@ CREATE OR REPLACE MACRO clustereval._check_run_columns(
       typeof(any_value(id)) AS __ce_id_type,
       typeof(any_value(cluster)) AS __ce_cluster_type,
       typeof(any_value(partition_by)) AS __ce_partition_type
-    FROM query_table(tbl_before)
+    FROM query_table(clustereval._check_table_name(tbl_before))
     WHERE FALSE
   ),
   __ce_types_after AS (
@@ -82,7 +82,7 @@ CREATE OR REPLACE MACRO clustereval._check_run_columns(
       typeof(any_value(id)) AS __ce_id_type,
       typeof(any_value(cluster)) AS __ce_cluster_type,
       typeof(any_value(partition_by)) AS __ce_partition_type
-    FROM query_table(tbl_after)
+    FROM query_table(clustereval._check_table_name(tbl_after))
     WHERE FALSE
   )
   SELECT

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -27,8 +28,6 @@ from tests.support.oracle import exact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import duckdb
 
 
 PARAMETERS = (
@@ -321,3 +320,43 @@ def test_tables_named_like_inner_ones(cursor: duckdb.DuckDBPyConnection, functio
     ctes = macro_calls.ctes_of(function)
     assert len(ctes) >= 3
     check_tables(cursor, function, ctes, bind_only=True)
+
+
+@pytest.mark.gate
+def test_names_that_may_hide_a_table_are_checked() -> None:
+    """Where the user's table is read after another CTE, the CTE may hide it.
+
+    The default of `gap` is a CTE itself.
+    """
+    n_hidden = 0
+    for function in macro_calls.public_tables():
+        for table in macro_calls.user_tables(function):
+            places = macro_calls.places_of(function, table)
+            bodies = {place: macro_calls.macros_by_name()[place.macro].body for place in places}
+            hidden = any(macro_calls.ctes_before(x, y.parameter) for y, x in bodies.items())
+            checks = (f'_check_table_name\\("?{place.parameter}"?\\)' for place in places)
+            checked = any(map(re.search, checks, bodies.values()))
+            assert checked or not hidden or (function, table) == ("choose_k", "gap")
+            n_hidden += hidden
+    assert n_hidden > 30
+
+
+@pytest.mark.parametrize(
+    ("call", "table"),
+    [
+        ("internal_findings({}, [a], b)", "__ce_report"),
+        ("internal_report('{}', [a], b)", "__CE_arguments"),
+        ("run_transitions(plain, {}, a, b)", "__ce_types_before"),
+        ("dunn_index([plain, {}], [a], b)", "__ce_points"),
+        ("graph_report({}, a, b, plain, a, b)", "__ce_ids"),
+    ],
+)
+def test_tables_that_a_cte_may_hide(
+    cursor: duckdb.DuckDBPyConnection, call: str, table: str
+) -> None:
+    cursor.execute("CREATE TEMP VIEW plain AS SELECT 1 AS a, 2 AS b WHERE FALSE")
+    cursor.execute(f"CREATE TEMP VIEW {table} AS FROM plain")
+    words = f"table: expected a name that does not begin with __ce_, .*{table}.*; rename the"
+    with pytest.raises(duckdb.Error, match=words):
+        cursor.execute(f"FROM clustereval.{call.format(table)}")
+    cursor.execute(f"FROM clustereval.{call.format(f'temp.{table}')}").fetchall()

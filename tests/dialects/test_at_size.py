@@ -6,10 +6,17 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import duckdb
+import polars as pl
 import pytest
 
 from benchmarks.dialects import CALLS, Size, make_tables, write_call
-from tests.support.sql_answers import assert_answers, started_engine
+from tests.support.sql_answers import (
+    ask_macro,
+    assert_answers,
+    connect_macros,
+    started_engine,
+    write_query,
+)
 from tests.support.sql_engines import rows_of
 
 if TYPE_CHECKING:
@@ -51,3 +58,22 @@ def rows_in_duckdb(name: str) -> Rows:
 def test_many_rows(run: Run, dialect: str, name: str) -> None:
     """The limit of CPU time of a test is that of the query."""
     assert_answers(run(write_call(name, dialect)), rows_in_duckdb(name), name)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "steps"),
+    [("duckdb", True), ("datafusion", True), ("datafusion", False), ("clickhouse", True)],
+)
+def test_singletons_keep_their_numbers(
+    dialect: str, steps: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Several threads read many rows in another order each time: 30 of them are noise."""
+    i = pl.int_range(300_000)
+    kind = pl.when(i % 9_999 == 5).then(-1).otherwise(i % 6)
+    points = pl.select(kind=kind, x=kind * 3 + (i * 7919 % 1009) / 1009, y=(i * 104_729 % 997) / 99)
+    call = "internal_report(points, [x, y], kind, noise := -1, noise_as := 'singletons')"
+    expected = ask_macro(connect_macros({"points": points}), f"FROM clustereval.{call}")
+    given = {"vector": ["x", "y"], "cluster": "kind", "noise": -1, "noise_as": "singletons"}
+    query = write_query("internal_report", dialect, "points", steps=steps, **given)
+    with started_engine(dialect, {"points": points}, tmp_path_factory) as run:
+        assert_answers(run(query), expected)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,7 @@ import duckdb
 import polars as pl
 import pytest
 import sqlglot
+from polars.testing import assert_frame_equal
 from sqlglot import exp
 
 import polars_clustereval as ce
@@ -119,7 +122,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         "silhouette_samples",
         {"distance": "sqeuclidean", "partition_by": "run", "id": "flower"},
     ),
-    "silhouettes by number": ("silhouette_samples", {"distance": "cosine"}),
+    "cosine silhouettes": ("silhouette_samples", {"distance": "cosine", "id": "flower"}),
     "silhouettes by all others": (
         "silhouette_samples",
         {"distance": "cosine", "between": "mean_other", "partition_by": "run", "id": "flower"},
@@ -224,6 +227,86 @@ def test_scripts_give_the_same_numbers(run: Run, dialect: str, call: str) -> Non
 def test_same_numbers_in_clickhouse(run: Run, dialect: str, call: str) -> None:
     name, options = CALLS[call]
     same_numbers_of_points(run, dialect, name, "the points", **options)
+
+
+def drawn_points(n: int, seed: int) -> pl.DataFrame:
+    draw = random.Random(seed)
+    kinds = [draw.randrange(5) for _ in range(n)]
+    columns = {name: [draw.gauss(kind, 1) for kind in kinds] for name in COLUMNS}
+    return pl.DataFrame({"kind": kinds} | columns).with_columns(id=pl.int_range(n))
+
+
+def silhouettes_of(points: pl.DataFrame) -> pl.DataFrame:
+    """For squared distances, whose mean to a cluster is that to the center plus the variance."""
+    clusters = points.group_by(pl.col("kind").alias("other")).agg(
+        pl.len().alias("n"),
+        *(pl.col(name).mean().alias(f"c_{name}") for name in COLUMNS),
+        pl.sum_horizontal(pl.col(COLUMNS).var(ddof=0)).alias("variance"),
+    )
+    gaps = ((pl.col(name) - pl.col(f"c_{name}")) ** 2 for name in COLUMNS)
+    means = points.join(clusters, how="cross").with_columns(
+        mean=pl.sum_horizontal("variance", *gaps), own=pl.col("kind") == pl.col("other")
+    )
+    a, b = pl.col("a"), pl.col("b")
+    return (
+        means.group_by("id", "kind")
+        .agg(
+            a=(pl.col("mean") * pl.col("n") / (pl.col("n") - 1)).filter("own").sum(),
+            b=pl.col("mean").filter(~pl.col("own")).min(),
+        )
+        .select("id", cluster="kind", silhouette=(b - a) / pl.max_horizontal(a, b))
+        .sort("id")
+    )
+
+
+@pytest.mark.parametrize("n", [50, pytest.param(20_000, marks=GATE)])
+def test_duckdb_keeps_the_numbers_of_points(n: int) -> None:
+    for seed in range(3):
+        points = drawn_points(n, seed)
+        query = write_query(
+            "silhouette_samples",
+            "duckdb",
+            "drawn",
+            vector=COLUMNS,
+            cluster="kind",
+            distance="sqeuclidean",
+        )
+        with duckdb.connect() as connection:
+            connection.register("drawn", points)
+            found = pl.DataFrame(rows_of(connection.execute(query)))
+        wanted = silhouettes_of(points)
+        assert_frame_equal(found.select(wanted.columns), wanted, check_dtypes=False, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("noise_as", ["singletons", "drop"])
+@pytest.mark.parametrize("steps", [False, True])
+@pytest.mark.parametrize(
+    ("run", "dialect"),
+    [
+        ("duckdb", "duckdb"),
+        ("datafusion", "datafusion"),
+        *(pytest.param(x, x, marks=WIDE) for x in ("clickhouse", "postgres")),
+    ],
+    indirect=["run"],
+    scope="module",
+)
+def test_noise(run: Run, dialect: str, steps: bool, noise_as: str) -> None:
+    """A singleton has the same number wherever the engine reads the rows."""
+    options: dict[str, Any] = {"steps": steps, "noise": 1, "noise_as": noise_as}
+    for name, distance in (("internal_report", "euclidean"), ("silhouette_score", "sqeuclidean")):
+        given = options | {"distance": distance}
+        same_numbers_of_points(run, dialect, name, "many clusters", **given)
+
+
+def test_singletons_are_numbered_by_what_a_row_has() -> None:
+    def numbers(dialect: str, **options: Any) -> str:
+        options |= {"noise": 1, "noise_as": "singletons", "compact": True}
+        query = translate_points("centroids", dialect, "the points", **options)
+        return re.findall(r"ROW_NUMBER\(\) OVER \((.*?)\) AS __ce_row", query)[0]
+
+    assert numbers("duckdb") == ""
+    assert numbers("postgres") == "ORDER BY kind, x, y, z"
+    assert numbers("datafusion", partition_by="run") == "ORDER BY kind, run, x, y, z"
 
 
 def test_spark_has_no_scripts() -> None:
@@ -421,6 +504,10 @@ def test_the_query_has_no_column_that_nothing_reads() -> None:
             "between: expected one of 'nearest', 'mean_other', 'furthest', got 'all'",
         ),
         ({"between": "furthest"}, "between: not a parameter of internal_report"),
+        (
+            {"name": "silhouette_samples", "distance": "cosine"},
+            "id: silhouette_samples needs the column .* rows have no order in spark",
+        ),
         (
             {"center": "median", "dialect": "bigquery"},
             "median: cannot be written in bigquery",

@@ -1,5 +1,6 @@
 """to_sql: the queries run on other engines and give DuckDB's numbers."""
 
+import random
 import re
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import duckdb
 import polars as pl
 import pytest
 import sqlglot
+from polars.testing import assert_frame_equal
 from sqlglot import exp
 
 import polars_clustereval as ce
@@ -50,7 +52,6 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "clusters": ("external_cluster_report", {}),
     "labels": ("external_label_report", {"partition_by": "run"}),
     "samples": ("bcubed_samples", {"id": "flower"}),
-    "samples by number": ("bcubed_samples", {}),
     "resolution by run": ("entity_resolution_report", {"partition_by": "run"}),
     "resolution of weights and singletons, by costs": (
         "entity_resolution_report",
@@ -94,6 +95,7 @@ HERE = [pytest.param(name, marks=GATE) if name == "clickhouse" else name for nam
 DUCKDB_FIRST = [pytest.param(x, marks=GATE) if x == "datafusion" else x for x in HERE]
 EVERYWHERE = [*HERE, pytest.param("spark", marks=WIDE)]
 AVERAGES = ("geometric", "min", "max")
+IDS = {"id": "flower"}
 ROW = {"species": "a", "kmeans": 1, "run": None, "times": 1, "flower": 0}
 FEW = {  # rows of species and kmeans
     "no row": [],
@@ -231,9 +233,10 @@ def test_same_numbers_with_each_option(dialect: str, run: Run, call: str) -> Non
 @pytest.mark.parametrize("dialect", EVERYWHERE, indirect=True, scope="module")
 def test_every_table_but_the_report(dialect: str, run: Run) -> None:
     for name in TABLE_NAMES:
+        ids = IDS if name == "bcubed_samples" else {}
         for tbl in ALONE:
-            same_numbers(dialect, run, name, tbl)
-        same_numbers(dialect, run, name, "degenerate runs", partition_by="run")
+            same_numbers(dialect, run, name, tbl, **ids)
+        same_numbers(dialect, run, name, "degenerate runs", partition_by="run", **ids)
     same_numbers(
         dialect, run, "bcubed_samples", "degenerate runs", id="flower", noise=1, noise_as="cluster"
     )
@@ -246,7 +249,8 @@ def test_every_table_but_the_report(dialect: str, run: Run) -> None:
 @pytest.mark.parametrize("dialect", DUCKDB_FIRST, indirect=True, scope="module")
 def test_every_table_but_the_report_in_each_way(dialect: str, run: Run, options: str) -> None:
     for name in TABLE_NAMES:
-        given = WAYS[options] if name != "bcubed_samples" else without(WAYS[options], "weight")
+        ways = WAYS[options]
+        given = ways if name != "bcubed_samples" else without(ways, "weight") | IDS
         same_numbers(dialect, run, name, "the rows", **given)
         same_numbers(dialect, run, name, "degenerate runs", partition_by="run", **given)
 
@@ -258,6 +262,38 @@ def test_every_table_but_the_report_in_each_way(dialect: str, run: Run, options:
 def test_the_report_by_run_in_each_way(dialect: str, run: Run, options: str, name: str) -> None:
     given = WAYS[options] | {"partition_by": "run"}
     same_numbers(dialect, run, name, "degenerate runs", **given)
+
+
+def drawn_rows(n: int, seed: int) -> pl.DataFrame:
+    """Rows with labels and clusters at random, and the two scores of each."""
+    draw = random.Random(seed)
+    frame = pl.DataFrame(
+        {
+            "species": [draw.choice("abcdefg") for _ in range(n)],
+            "kmeans": [draw.randrange(6) for _ in range(n)],
+            "flower": draw.sample(range(n), n),
+        }
+    )
+    both = pl.len().over("species", "kmeans")
+    return frame.with_columns(
+        bcubed_precision=both / pl.len().over("kmeans"),
+        bcubed_recall=both / pl.len().over("species"),
+    )
+
+
+@pytest.mark.parametrize("n", [50, pytest.param(20_000, marks=GATE)])
+@pytest.mark.parametrize("dialect", EVERYWHERE, indirect=True)
+def test_each_row_keeps_its_label_and_scores(dialect: str, n: int, tmp_path: Path) -> None:
+    """By its number in DuckDB, which keeps the order of rows, and by its id elsewhere."""
+    frames = {f"seed {seed}": drawn_rows(n, seed) for seed in range(3)}
+    ids = {} if dialect == "duckdb" else IDS
+    with sql_engines.ENGINES[dialect](frames, tmp_path) as run:
+        for tbl, frame in frames.items():
+            expected = frame.sort("flower") if ids else frame.with_columns(flower=pl.int_range(n))
+            rows = run(translate("bcubed_samples", dialect, tbl, **ids))
+            wanted = expected.rename({"flower": "id", "species": "label", "kmeans": "cluster"})
+            found = pl.DataFrame(rows).select(wanted.columns)
+            assert_frame_equal(found, wanted, check_dtypes=False, rel_tol=1e-12)
 
 
 def same_from_cells(dialect: str, run: Run, name: str, kept: str) -> None:
@@ -508,7 +544,14 @@ CELLS = {"label": None, "cluster": None}
             "threshold: expected a number above 0 and at most 1, got 2",
         ),
         ({"tbl_after": "b"}, "tbl_after: not a parameter of external_report"),
-        ({"name": "bcubed_samples", "weight": "w"}, "weight: not a parameter of bcubed_samples"),
+        (
+            {"name": "bcubed_samples", "weight": "w", "id": "i"},
+            "weight: not a parameter of bcubed_samples",
+        ),
+        (
+            {"name": "bcubed_samples"},
+            "id: bcubed_samples needs the column that identifies .* rows have no order in spark",
+        ),
         ({"name": "pair_counts", "adjusted": False}, "adjusted: not a parameter of pair_counts"),
         ({"cluster": None}, "cluster: expected a column as well as label; leave out both"),
         ({"label": None}, "label: expected a column as well as cluster; leave out both"),

@@ -265,6 +265,53 @@ def test_overflow_is_an_error(
             call(engine, table, frame, distance=distance)
 
 
+UNDERFLOWS = [
+    ("euclidean", 1e-162, 2),
+    ("euclidean", 3e-163, 40),
+    ("sqeuclidean", 1e-155, 2),
+    ("cityblock", 3e-169, 1),
+    ("chebyshev", 1e-200, 3),
+    ("minkowski", 1e-300, 2),
+]
+
+
+@pytest.mark.parametrize(
+    ("distance", "largest", "dims"),
+    [
+        UNDERFLOWS[0],
+        *(pytest.param(*underflow, marks=pytest.mark.wide) for underflow in UNDERFLOWS[1:]),
+    ],
+)
+@pytest.mark.parametrize("table", TABLES)
+def test_underflow_is_an_error(
+    engine: Engine, table: str, distance: str, largest: float, dims: int
+) -> None:
+    frame = clustered_vectors([([s * largest] * dims, s) for s in (-1, 1) for _ in range(3)])
+    with fails(engine, "vector: distances underflow; scale the coordinates up"):
+        call(engine, table, frame, distance=distance)
+
+
+def test_distances_that_underflow_in_one_way_or_in_one_partition(engine: Engine) -> None:
+    """Beside a coordinate without spread, by weights, and of singletons among equal points."""
+    beside = [([1.0, i * 1e-170], 0) for i in range(4)]
+    singletons = [([0.0], 0), ([0.0], 0), ([1e-170], 1), ([3e-170], 2)]
+    frames = [clustered_vectors(rows) for rows in (beside, singletons, grid_at_scale(1.0))]
+    ways: list[dict[str, Any]] = [{}, {}, {"weights": [1e-300, 1e-300]}]
+    for table in ("internal_report", "silhouette_score"):
+        for frame, way in zip(frames, ways, strict=True):
+            with fails(engine, "vector: distances underflow; scale the coordinates up"):
+                call(engine, table, frame, **way)
+
+
+def test_equal_points_and_small_clusters_do_not_underflow(engine: Engine) -> None:
+    """Clusters of tiny points have no spread beside clusters at a distance of 1."""
+    equal = clustered_vectors([([1e-300, 0.0], i % 2) for i in range(6)])
+    small = clustered_vectors([([k + i * 1e-170], k) for k in (0, 1) for i in range(3)])
+    for frame, silhouette in ((equal, 0.0), (small, 1.0)):
+        assert one(engine, "internal_report", frame)["ssw"] == 0.0
+        assert one(engine, "silhouette_score", frame)["silhouette"] == silhouette
+
+
 @pytest.mark.parametrize(
     ("scale", "distance"), [(2.0**480, "sqeuclidean"), (2.0**-500, "euclidean")]
 )

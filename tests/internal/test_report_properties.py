@@ -476,7 +476,7 @@ COLUMNS = list(dict.fromkeys([*ODD, *PARAMETERS, *POLARS_INNER]))
 def test_there_are_inner_names() -> None:
     assert len(INNER) > 50
     assert len(WITH) > 20
-    assert {"__ce_points", "__ce_table_rows"} <= set(WITH)
+    assert {"clusters", "overall"} <= set(WITH)
 
 
 @pytest.mark.gate

@@ -538,12 +538,19 @@ def test_a_column_of_another_type(
         call_states(side, function, states.clear() if empty else states)
 
 
-def test_distances_that_overflow(side: Engine) -> None:
-    far = pl.DataFrame({"x": [1e200, -1e200], "cluster": [0, 1], "part": [0, 1]})
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (1e200, "distances overflow; scale the coordinates down"),
+        (1e-160, "distances underflow; scale the coordinates up"),
+    ],
+)
+def test_distances_that_overflow_or_underflow(side: Engine, size: float, words: str) -> None:
+    far = pl.DataFrame({"x": [size, -size], "cluster": [0, 1], "part": [0, 1]})
     states = states_of(side, far, ["x"], partition_by="part")
-    with fails(side, "states: distances overflow; scale the coordinates down"):
+    with fails(side, f"states: {words}"):
         reports_of(side, states)
-    with fails(side, "vector: distances overflow; scale the coordinates down"):
+    with fails(side, f"vector: {words}"):
         states_of(side, far, ["x"])
 
 

@@ -165,7 +165,7 @@ def user_tables(macro: str) -> list[str]:
 def table_parameters(macro: str) -> list[str]:
     """The parameters of a macro that name tables of the user or CTEs."""
     given, body = macros_by_name()[macro].parameters, macros_by_name()[macro].body
-    read = re.findall(r'query_table\("?(\w+)"?\)', body)
+    read = re.findall(r'query_table\((?:\w+\._check_table_name\()?"?(\w+)"?\)', body)
     passed = [
         argument.strip('"')
         for call in calls_of(macro)

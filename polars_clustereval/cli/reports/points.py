@@ -144,13 +144,14 @@ _TEXTS_OF_A_TOLERANCE = {
 
 def _describe_sample(confidence: float) -> dict[str, str]:
     """Return the column descriptions for silhouettes that are estimated from a sample."""
-    limit = f"confidence limit: with probability {confidence}"
+    interval = f"with probability {confidence} the exact score is between"
     return {
         "n_evaluated": "points in the sample",
         "silhouette": "estimate: mean over the sampled points",
         "silhouette_macro": "estimate: unweighted mean over the clusters",
         "silhouette_max": "estimate: mean of the best cluster",
-        **{name: f"{limit} {text}" for name, text in _CERTAIN_LIMITS.items()},
+        "silhouette_lower": f"{interval} this and silhouette_upper",
+        "silhouette_upper": f"{interval} silhouette_lower and this",
         "std_error": "standard error of silhouette",
     }
 

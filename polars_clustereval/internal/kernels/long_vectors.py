@@ -154,14 +154,16 @@ def find_origins(
     name: str,
     p: float,
     small_spread: float,
+    small_square: float,
 ) -> pl.LazyFrame:
     """Return one row per partition, with its origin as defined by VectorForm.
 
     Each row of `rows` holds the coordinates of one point in the array raw_x. The origin is NULL if
-    all of its coordinates would be 0, and infinite if distances overflow. `by` lists the columns
-    that identify a cluster, and `keys` lists the columns that identify its partition. `name` is the
-    name of the distance, and `p` is the order of the Minkowski distance. A spread counts as small
-    if it is below `small_spread` times the origin.
+    all of its coordinates would be 0, infinite if distances overflow, and NaN if they underflow,
+    because no squared distance is above `small_square`. `by` lists the columns that identify a
+    cluster, and `keys` lists the columns that identify its partition. `name` is the name of the
+    distance, and `p` is the order of the Minkowski distance. A spread counts as small if it is
+    below `small_spread` times the origin.
 
     The extremes of the clusters are computed for each batch of rows, and only these extremes are
     kept in memory.
@@ -189,6 +191,7 @@ def find_origins(
             diagonals = measure_differences((high - low) * np.array(factors), name, p)
             squares = diagonals if name == "sqeuclidean" else diagonals**2
             origins[~np.isfinite(squares * sizes.astype(np.float64) ** 2)] = np.inf
+            origins[(squares < small_square) & (low < high).any(axis=1)] = np.nan
         lists = _to_series(origins).arr.to_list()
         is_moved = pl.Series(origins.any(axis=1))
         lists = lists.zip_with(is_moved, pl.Series([None], dtype=lists.dtype))
