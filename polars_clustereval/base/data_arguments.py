@@ -80,7 +80,7 @@ def check_calls(function: Function) -> Function:
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         """Check the call, and then pass it on to the function."""
-        _check_keywords(function, kwargs)
+        _check_parameters(function, len(args), kwargs)
         if args or "frame" in kwargs:
             _check_frame_call(function, args or (kwargs["frame"],), kwargs)
         return function(*args, **kwargs)
@@ -100,15 +100,30 @@ _OTHER_PARAMETERS = {
     "group_by": "partition_by",
 }
 
+#: The advice for weights of rows, which tables of points do not take.
+ROW_WEIGHTS_ADVICE = (
+    "tables of points take no weights of rows: repeat each row as often as it counts"
+)
 
-def _check_keywords(function: Callable[..., Any], keywords: Collection[str]) -> None:
-    """Raise an error unless all keywords in a call are parameters of the function."""
+
+def _check_parameters(
+    function: Callable[..., Any], n_positional: int, keywords: Collection[str]
+) -> None:
+    """Raise an error unless all arguments in a call are parameters of the function."""
     parameters = inspect.signature(function).parameters
+    n_allowed = sum(x.kind is not x.KEYWORD_ONLY for x in parameters.values())
+    if n_positional > n_allowed and "vector" in parameters:
+        raise TypeError(
+            f"{function.__name__}() got {n_positional - n_allowed} positional arguments too many; "
+            "a vector of several columns is a list, such as ['x', 'y']"
+        )
     for name in keywords:
         if name not in parameters:
-            other = _OTHER_PARAMETERS.get(name)
+            other = _OTHER_PARAMETERS.get(name, name)
             near = [other] if other in parameters else get_close_matches(name, parameters, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(parameters)}"
+            if other == "weight" not in near and "vector" in parameters:
+                hint = ROW_WEIGHTS_ADVICE
             raise TypeError(
                 f"{function.__name__}() got an unexpected keyword argument '{name}'; {hint}"
             )
