@@ -53,7 +53,6 @@ COLUMNS = {
     "trace_wib": "determinant_report",
     "gdi_11": "dunn_index",
     "c_index": "pairwise_report",
-    "silhouette": "silhouette_score",
     "majority_label": "external_cluster_report",
     "split_pairs": "external_label_report",
     "tp": "pair_counts",
@@ -87,7 +86,31 @@ TWINS = {
     "nmi": "normalized_mutual_info_score",
     "ami": "adjusted_mutual_info_score",
     "fmi": "fowlkes_mallows_score",
+    "vi": "variation_of_information",
+    "mi": "mutual_info_score",
+    "emi": "expected_mutual_info",
+    "rmi": "reduced_mutual_info_score",
+    "homogeneity": "homogeneity_score",
+    "completeness": "completeness_score",
+    "dunn": "dunn_index",
+    "confusion_matrix": "contingency_matrix",
 }
+
+SHORT_COLUMNS = {
+    "ch": "calinski_harabasz_score",
+    "db": "davies_bouldin_score",
+    "inertia": "ssw",
+    "wcss": "ssw",
+    "acc": "clustering_accuracy",
+}
+
+
+@pytest.mark.parametrize("name", SHORT_COLUMNS)
+def test_an_abbreviation_of_a_column(name: str) -> None:
+    with pytest.raises(
+        AttributeError, match=rf"did you mean a column of .*\[\"{SHORT_COLUMNS[name]}\"\]$"
+    ):
+        getattr(ce, name)
 
 
 @pytest.mark.parametrize("name", TWINS)

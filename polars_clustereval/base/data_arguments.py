@@ -106,6 +106,23 @@ ROW_WEIGHTS_ADVICE = (
 )
 
 
+def refuse_row_weights(weights: Sequence[float]) -> Sequence[float]:
+    """Return the weights of coordinates, or raise an error if they are a column.
+
+    With as many rows as dimensions, the weights of rows would pass as those of coordinates.
+    """
+    given: Any = weights
+    is_column = isinstance(given, str | pl.Expr | pl.Series)
+    if is_column or any(isinstance(w, str) for w in given):
+        shown = given if is_column else f"[{', '.join(map(str, given))}]"
+        shown = given.name if isinstance(given, pl.Series) else shown
+        raise ClusterEvalError(
+            "weights: expected one constant for each dimension, such as [1, 2], got the column "
+            f"{shown}; {ROW_WEIGHTS_ADVICE}"
+        )
+    return weights
+
+
 def _check_parameters(
     function: Callable[..., Any], n_positional: int, keywords: Collection[str]
 ) -> None:

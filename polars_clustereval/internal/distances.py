@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import polars as pl
 
 from polars_clustereval.base.checks import check_choice, is_number, show_value
-from polars_clustereval.base.data_arguments import ROW_WEIGHTS_ADVICE
+from polars_clustereval.base.data_arguments import refuse_row_weights
 from polars_clustereval.base.exact import clamped_mean, ratio, to_double
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
 from polars_clustereval.errors import ClusterEvalError
@@ -130,11 +130,8 @@ def check_distance(distance: object, p: float) -> Distance:
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in DISTANCES:
         twin = _SYNONYMS.get(str(name))
-        hint = (
-            f"; did you mean '{twin}'?"
-            if twin
-            else "; a vector of several columns is a list, such as [x, y]"
-        )
+        several = "; a vector of several columns is a list, such as [x, y]"
+        hint = f"; did you mean '{twin}'?" if twin else several
         check_choice("distance", distance, DISTANCES, hint)
     if not (is_number(p) and 1 <= float(p) < 1e150):
         raise ClusterEvalError(f"p: expected a number >= 1, got {show_value(p)}")
@@ -144,23 +141,14 @@ def check_distance(distance: object, p: float) -> Distance:
 def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[float] | None:
     """Return the option `weights` of an index as a list of floats, or None if there are no weights.
 
-    Raise an error if a weight is not positive, if the distance is `chebyshev`, or for a column: if
-    the frame has as many rows as dimensions, weights of rows would pass as weights. The number of
+    Raise an error if a weight is not positive, or if the distance is `chebyshev`. The number of
     weights is checked later, by weight_factors, which knows the number of dimensions.
     """
     if weights is None:
         return None
     if distance.name == "chebyshev":
         raise ClusterEvalError("weights: chebyshev takes none; scale the coordinates instead")
-    given: object = weights
-    is_column = isinstance(given, str | pl.Expr | pl.Series)
-    numbers = [] if is_column else list(weights)
-    if is_column or any(isinstance(w, str) for w in numbers):
-        shown = given.name if isinstance(given, pl.Series) else given
-        raise ClusterEvalError(
-            "weights: expected one constant for each dimension, such as [1, 2], got the column "
-            f"{shown if is_column else show_value(numbers)}; {ROW_WEIGHTS_ADVICE}"
-        )
+    numbers = list(refuse_row_weights(weights))
     if not all(is_number(w) and 0 < float(w) < 1e150 for w in numbers):
         raise ClusterEvalError(
             f"weights: expected a number > 0 for each dimension, got {show_value(numbers)}"
