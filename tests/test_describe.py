@@ -85,6 +85,7 @@ def test_a_parameter_and_the_tables_that_have_it() -> None:
     }
     assert having
     assert having <= listed
+    assert text.count("needed with noise") == 2, "once for each set of choices"
 
 
 def test_every_name_is_listed_once_and_described() -> None:
