@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
 from polars_clustereval import plots
+from polars_clustereval.base.unknown_names import OTHER_NAMES
 from polars_clustereval.macros import sql_files
 from tests.support import engines, registry
 
@@ -95,6 +96,13 @@ def test_a_column_called_as_a_macro_says_where_it_is(con: duckdb.DuckDBPyConnect
         "AND NOT starts_with(function_name, '_') AND contains(macro_definition, '_raise_column')"
     )
     comments = dict(con.execute(query).fetchall())
+    short = {x for x, comment in comments.items() if comment.startswith("Not a metric: short for ")}
+    for name in short:
+        words = f"{OTHER_NAMES[name]} is a column of a table: SELECT {OTHER_NAMES[name]} FROM "
+        with pytest.raises(duckdb.Error, match=words):
+            con.execute(f"SELECT clustereval.{name}(vector, cluster) FROM frame").fetchall()
+    assert short >= {"ari", "ami", "nmi", "fmi", "vi", "mi", "ch", "db", "rmi", "emi", "sse"}
+    comments = {name: text for name, text in comments.items() if name not in short}
     columns = columns_with_a_macro()
     assert comments.keys() == columns.keys()
     for name, call in columns.items():

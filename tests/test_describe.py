@@ -13,7 +13,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 import polars_clustereval as ce
+from polars_clustereval.base.unknown_names import OTHER_NAMES
 from polars_clustereval.catalogue import entries
+from polars_clustereval.catalogue.words import WORDS
 from polars_clustereval.relative.choosing_k import CRITERIA
 
 pytestmark = pytest.mark.each
@@ -83,6 +85,7 @@ def test_a_parameter_and_the_tables_that_have_it() -> None:
     }
     assert having
     assert having <= listed
+    assert text.count("needed with noise") == 2, "once for each set of choices"
 
 
 def test_every_name_is_listed_once_and_described() -> None:
@@ -99,6 +102,23 @@ def test_every_name_is_listed_once_and_described() -> None:
     assert names["criteria of choose_k"] == list(CRITERIA)
     for name in {name for found in names.values() for name in found}:
         assert ce.describe(name)
+
+
+def test_words_that_are_no_names() -> None:
+    """What each is called here, with names that exist and are in quotes."""
+    for word, text in WORDS.items():
+        with pytest.raises(ce.ClusterEvalError, match=f"{re.escape(text)}$"):
+            ce.describe(word)
+        assert all(ce.describe(name) for name in re.findall(r"(?<!\w)'(\w+)'", text)), word
+    with pytest.raises(ce.ClusterEvalError, match="not here: give coordinates as 'vector'"):
+        ce.describe("Distance Matrix")
+
+
+def test_abbreviations_are_of_names() -> None:
+    for short, name in OTHER_NAMES.items():
+        assert ce.describe(name)
+        with pytest.raises(ce.ClusterEvalError, match=f"; did you mean '{name}'.$"):
+            ce.describe(short)
 
 
 @pytest.mark.gate

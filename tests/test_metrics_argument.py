@@ -83,7 +83,8 @@ def test_tables_that_have_no_call_here() -> None:
         ([], r"expected a list of columns, .*, got \[\]"),
         ([1], r"expected a list of columns, .*, got \[1\]"),
         (["ari"], ".*got 'ari'; did you mean 'adjusted_rand_score'"),
-        (["purty"], "expected one of .*'purity'.*, got 'purty'; did you mean 'purity'"),
+        (["purty"], "expected names of columns, got 'purty'; did you mean 'purity'"),
+        (["zzz"], "expected one of .*'purity'.*, got 'zzz'"),
         (["adjusted_mutual_info_score"], ".*got 'adjusted_mutual_info_score'"),
     ],
 )

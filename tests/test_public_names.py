@@ -53,7 +53,6 @@ COLUMNS = {
     "trace_wib": "determinant_report",
     "gdi_11": "dunn_index",
     "c_index": "pairwise_report",
-    "silhouette": "silhouette_score",
     "majority_label": "external_cluster_report",
     "split_pairs": "external_label_report",
     "tp": "pair_counts",
@@ -87,7 +86,31 @@ TWINS = {
     "nmi": "normalized_mutual_info_score",
     "ami": "adjusted_mutual_info_score",
     "fmi": "fowlkes_mallows_score",
+    "vi": "variation_of_information",
+    "mi": "mutual_info_score",
+    "emi": "expected_mutual_info",
+    "rmi": "reduced_mutual_info_score",
+    "homogeneity": "homogeneity_score",
+    "completeness": "completeness_score",
+    "dunn": "dunn_index",
+    "confusion_matrix": "contingency_matrix",
 }
+
+SHORT_COLUMNS = {
+    "ch": "calinski_harabasz_score",
+    "db": "davies_bouldin_score",
+    "inertia": "ssw",
+    "wcss": "ssw",
+    "acc": "clustering_accuracy",
+}
+
+
+@pytest.mark.parametrize("name", SHORT_COLUMNS)
+def test_an_abbreviation_of_a_column(name: str) -> None:
+    with pytest.raises(
+        AttributeError, match=rf"did you mean a column of .*\[\"{SHORT_COLUMNS[name]}\"\]$"
+    ):
+        getattr(ce, name)
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -192,6 +215,9 @@ def test_type_checkers_see_the_functions(tmp_path: Path) -> None:
         ("internal_report", "metric", "did you mean 'distance'?"),
         ("external_report", "metric", "did you mean 'metrics'?"),
         ("external_report", "sample_weight", "did you mean 'weight'?"),
+        ("internal_report", "weight", "tables of points take no weights of rows: repeat each row"),
+        ("determinant_report", "sample_weight", "tables of points take no weights of rows"),
+        ("internal_report", "weigths", "did you mean 'weights'?"),
         ("external_report", "partition", "did you mean 'partition_by'?"),
         ("silhouette_score", "seed", "did you mean 'random_state'?"),
         ("contingency_matrix", "zzz", "it has frame, label, cluster, "),

@@ -55,6 +55,16 @@ def test_the_prompt_shows_long_texts_and_many_rows() -> None:
     assert LONG._repr_html_().count(SENTENCE) == 50
 
 
+def test_sentences_of_findings_have_room() -> None:
+    frame = ce.internal_findings(FRAME, ["x"], "cluster")
+    [sentence] = frame["finding"]
+    lines = [line.rpartition("┆")[2].strip(" │") for line in str(frame).splitlines()]
+    first = next(line for line in lines if line and sentence.startswith(line))
+    assert len(first) >= 50, "not two words a line"
+    with pl.Config(tbl_width_chars=100):
+        assert max(map(len, str(frame).splitlines())) <= 100, "a user's width stays"
+
+
 def test_what_a_user_has_set_stays() -> None:
     with pl.Config(tbl_width_chars=200, tbl_rows=4, fmt_str_lengths=10):
         assert str(LONG).count("a sentence…") == 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from polars_clustereval.base.unknown_names import OTHER_NAMES
 from tools.sql_facts import literals, sql_literal
 
 if TYPE_CHECKING:
@@ -36,15 +37,33 @@ def stub(entry: Entry) -> str:
     best = f", best {entry.best}" if entry.best else ""
     definition = entry.definition.rstrip(".")
     text = f"Not an aggregate: a column of {call}. {definition}. Range {entry.range}{best}."
+    reason = f"{entry.name} is a column of {entry.table}"
+    return f"{raising_macro(entry.name, entry, reason)}\n{literals(text)};\n"
+
+
+def raising_macro(name: str, entry: Entry, reason: str) -> str:
+    """A macro that raises an error about the column of a score, up to the text of its comment."""
+    first = FIRST[entry.kind]
     return (
-        f"-- Raises an error: {entry.name} is a column of {entry.table}.\n"
-        f"CREATE OR REPLACE MACRO clustereval.{entry.name}({first}, cluster) AS\n"
+        f"-- Raises an error: {reason}.\n"
+        f"CREATE OR REPLACE MACRO clustereval.{name}({first}, cluster) AS\n"
         f"  clustereval._raise_column(\n"
         f"    {sql_literal(entry.name)}, {sql_literal(entry.table)}, 'tbl, {first}, cluster'\n"
         f"  );\n"
-        f"COMMENT ON MACRO clustereval.{entry.name} IS\n{literals(text)};\n"
+        f"COMMENT ON MACRO clustereval.{name} IS"
     )
 
 
+def short_stub(short: str, entry: Entry) -> str:
+    """A macro that raises an error about an abbreviation, since DuckDB would suggest _variance."""
+    macro = raising_macro(short, entry, f"{short} is short for {entry.name}")
+    return f"{macro} 'Not a metric: short for {entry.name}.';\n"
+
+
 def sql_columns(entries: Iterable[Entry]) -> str:
-    return "\n".join([HEAD, *(stub(entry) for entry in entries if is_only_a_column(entry))])
+    by_name = {entry.name: entry for entry in entries}
+    stubs = [stub(entry) for entry in by_name.values() if is_only_a_column(entry)]
+    short = {x: by_name[name] for x, name in OTHER_NAMES.items() if name in by_name and len(x) < 4}
+    return "\n".join(
+        [HEAD, *stubs, *(short_stub(x, y) for x, y in short.items() if y.name != y.table)]
+    )

@@ -22,7 +22,7 @@ from .data_arguments import (
     type_name,
 )
 from .deferral import collect_now
-from .unknown_names import OTHER_NAMES
+from .unknown_names import suggest_name
 
 Column = str | pl.Expr
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -88,20 +88,15 @@ def check_metrics(metrics: Sequence[str], known: Collection[str] | None = None) 
         )
     if known is not None:
         for name in names:
-            check_choice("metrics", name, list(known), _suggest_metric(name, known))
+            if name not in known and (hint := suggest_name(name, known)):
+                raise ClusterEvalError(f"metrics: expected names of columns, got '{name}'{hint}")
+            check_choice("metrics", name, list(known))
     return names
 
 
 def choose_terms(terms: dict[str, pl.Expr], metrics: Sequence[str] | None) -> dict[str, pl.Expr]:
     """Return the `terms` named in `metrics`, in that order, or all of them if `metrics` is None."""
     return terms if metrics is None else {x: terms[x] for x in check_metrics(metrics, terms)}
-
-
-def _suggest_metric(name: str, known: Collection[str]) -> str:
-    """Return a hint to add to the error message for a metric `name` that is not in `known`."""
-    other = OTHER_NAMES.get(name.removesuffix("_score"))
-    near = [other] if other in known else get_close_matches(name, known, n=1)
-    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 #: The advice that ends the error text if an id has several rows.

@@ -80,7 +80,7 @@ def check_calls(function: Function) -> Function:
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         """Check the call, and then pass it on to the function."""
-        _check_keywords(function, kwargs)
+        _check_parameters(function, len(args), kwargs)
         if args or "frame" in kwargs:
             _check_frame_call(function, args or (kwargs["frame"],), kwargs)
         return function(*args, **kwargs)
@@ -100,15 +100,47 @@ _OTHER_PARAMETERS = {
     "group_by": "partition_by",
 }
 
+#: The advice for weights of rows, which tables of points do not take.
+ROW_WEIGHTS_ADVICE = (
+    "tables of points take no weights of rows: repeat each row as often as it counts"
+)
 
-def _check_keywords(function: Callable[..., Any], keywords: Collection[str]) -> None:
-    """Raise an error unless all keywords in a call are parameters of the function."""
+
+def refuse_row_weights(weights: Sequence[float]) -> Sequence[float]:
+    """Return the weights of coordinates, or raise an error if they are a column.
+
+    With as many rows as dimensions, the weights of rows would pass as those of coordinates.
+    """
+    given: Any = weights
+    is_column = isinstance(given, str | pl.Expr | pl.Series)
+    if is_column or any(isinstance(w, str) for w in given):
+        shown = given if is_column else f"[{', '.join(map(str, given))}]"
+        shown = given.name if isinstance(given, pl.Series) else shown
+        raise ClusterEvalError(
+            "weights: expected one constant for each dimension, such as [1, 2], got the column "
+            f"{shown}; {ROW_WEIGHTS_ADVICE}"
+        )
+    return weights
+
+
+def _check_parameters(
+    function: Callable[..., Any], n_positional: int, keywords: Collection[str]
+) -> None:
+    """Raise an error unless all arguments in a call are parameters of the function."""
     parameters = inspect.signature(function).parameters
+    n_allowed = sum(x.kind is not x.KEYWORD_ONLY for x in parameters.values())
+    if n_positional > n_allowed and "vector" in parameters:
+        raise TypeError(
+            f"{function.__name__}() got {n_positional - n_allowed} positional arguments too many; "
+            "a vector of several columns is a list, such as ['x', 'y']"
+        )
     for name in keywords:
         if name not in parameters:
-            other = _OTHER_PARAMETERS.get(name)
+            other = _OTHER_PARAMETERS.get(name, name)
             near = [other] if other in parameters else get_close_matches(name, parameters, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(parameters)}"
+            if other == "weight" not in near and "vector" in parameters:
+                hint = ROW_WEIGHTS_ADVICE
             raise TypeError(
                 f"{function.__name__}() got an unexpected keyword argument '{name}'; {hint}"
             )

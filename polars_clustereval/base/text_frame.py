@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 #: The limits on characters per text and rows per table: enough for a summary of all scores.
 _TEXT_LENGTH, _SHOWN_ROWS = 200, 60
+#: The smallest width of a printed table of findings, in which seven columns precede the sentence.
+_FINDING_WIDTH = 160
 
 
 class TextFrame(pl.DataFrame):
@@ -25,7 +28,8 @@ class TextFrame(pl.DataFrame):
     """
 
     def __str__(self) -> str:
-        with _whole_texts():
+        width = max(_FINDING_WIDTH, get_terminal_size().columns) if "finding" in self.columns else 0
+        with _whole_texts(width):
             return super().__str__()
 
     def __repr__(self) -> str:
@@ -42,11 +46,16 @@ def show_whole_texts(frame: Frame) -> Frame:
 
 
 @contextmanager
-def _whole_texts() -> Iterator[None]:
-    """Let Polars show long strings and many rows, unless the user's settings say otherwise."""
+def _whole_texts(width: int = 0) -> Iterator[None]:
+    """Let Polars show long strings and many rows, unless the user's settings say otherwise.
+
+    `width` is the number of characters of a line, or 0 for the default of Polars.
+    """
     with pl.Config() as config:
         if "POLARS_FMT_STR_LEN" not in os.environ:
             config.set_fmt_str_lengths(_TEXT_LENGTH)
         if "POLARS_FMT_MAX_ROWS" not in os.environ:
             config.set_tbl_rows(_SHOWN_ROWS)
+        if width and "POLARS_TABLE_WIDTH" not in os.environ:
+            config.set_tbl_width_chars(width)
         yield

@@ -16,16 +16,38 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
-#: The names here of functions that have other names in other libraries.
+#: The names here of scores and functions, by their abbreviations and names in other libraries.
 OTHER_NAMES = {
+    "acc": "clustering_accuracy",
     "ami": "adjusted_mutual_info_score",
     "ari": "adjusted_rand_score",
-    "fmi": "fowlkes_mallows_score",
-    "homogeneity_completeness_v_measure": "external_report",
-    "v_measure": "v_measure_score",
+    "asw": "silhouette_score",
+    "bcubed": "bcubed_f_score",
+    "ch": "calinski_harabasz_score",
+    "completeness": "completeness_score",
+    "confusion_matrix": "contingency_matrix",
+    "db": "davies_bouldin_score",
+    "dbi": "davies_bouldin_score",
+    "dunn": "dunn_index",
+    "emi": "expected_mutual_info",
     "entropy": "label_entropy",
+    "fmi": "fowlkes_mallows_score",
+    "homogeneity": "homogeneity_score",
+    "homogeneity_completeness_v_measure": "external_report",
+    "inertia": "ssw",
+    "jaccard": "jaccard_index",
+    "mi": "mutual_info_score",
     "nmi": "normalized_mutual_info_score",
+    "nvi": "normalized_variation_of_information",
     "pair_confusion_matrix": "pair_counts",
+    "ri": "rand_score",
+    "rmi": "reduced_mutual_info_score",
+    "sse": "ssw",
+    "v_measure": "v_measure_score",
+    "vi": "variation_of_information",
+    "vrc": "calinski_harabasz_score",
+    "wcss": "ssw",
+    "wss": "ssw",
 }
 
 #: An example argument for each parameter that tables of clusters require.
@@ -37,6 +59,18 @@ _SAMPLE = {
     "run": [0],
     "k": [1],
 }
+
+
+def other_name(name: str) -> str | None:
+    """Return the name here of a score or a function that has another name elsewhere."""
+    return OTHER_NAMES.get(name.lower().removesuffix("_score"))
+
+
+def suggest_name(name: str, known: Collection[str]) -> str:
+    """Return a hint for the error of an unknown name, empty if no known name is similar."""
+    other = other_name(name)
+    near = [other] if other in known else get_close_matches(name, known, n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def describe_unknown_name(name: str, public: Collection[str]) -> str:
@@ -63,7 +97,7 @@ def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> st
 
     Column names are short, so they must be more similar to `name` than public names must be.
     """
-    other = OTHER_NAMES.get(name.removesuffix("_score"))
+    other = other_name(name)
     similar = get_close_matches(name, columns, n=1, cutoff=0.8)
     similar += get_close_matches(name, public, n=1, cutoff=0.65)
     return other or next(iter(similar), None)

@@ -13,7 +13,7 @@ from polars_clustereval.relative.choosing_k import CRITERIA, REFUSALS
 from .docstrings import join_lines, read_parameters, read_sections
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["Description", "describe_callable", "list_callables", "parameters_of"]
 
@@ -168,6 +168,16 @@ class _Usage(NamedTuple):
     tables: tuple[str, ...]
 
 
+def _merge_choices(usages: Sequence[_Usage]) -> list[_Usage]:
+    """Return one usage for all texts that begin with the same choices, with the first of them."""
+    merged: dict[str, _Usage] = {}
+    for usage in usages:
+        key = usage.text.partition(". ")[0] if usage.text.startswith("{") else usage.text
+        first = merged.get(key, _Usage(usage.text, ()))
+        merged[key] = _Usage(first.text, tuple(sorted((*first.tables, *usage.tables))))
+    return list(merged.values())
+
+
 @cache
 def _parameters() -> dict[str, list[_Usage]]:
     """Return the descriptions of each parameter of the tables, with the most common one first."""
@@ -177,9 +187,11 @@ def _parameters() -> dict[str, list[_Usage]]:
             for parameter, text in parameters_of(name).items():
                 tables[parameter][text].append(name)
     return {
-        parameter: sorted(
-            (_Usage(text, tuple(names)) for text, names in texts.items()),
-            key=lambda usage: -len(usage.tables),
+        parameter: _merge_choices(
+            sorted(
+                (_Usage(text, tuple(names)) for text, names in texts.items()),
+                key=lambda usage: -len(usage.tables),
+            )
         )
         for parameter, texts in sorted(tables.items())
     }

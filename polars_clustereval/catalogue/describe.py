@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from polars_clustereval.base.checks import show_value
 from polars_clustereval.base.score_facts import COLUMN_SCORES
-from polars_clustereval.base.unknown_names import OTHER_NAMES
+from polars_clustereval.base.unknown_names import other_name
 from polars_clustereval.errors import ClusterEvalError
 
 from .callables import Description, describe_callable, list_callables
 from .external import list_external_entries
+from .words import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -196,6 +197,7 @@ def _find(name: object) -> Description:
             return known
     twin = _similar_name(name.lower(), found) if isinstance(name, str) else None
     hint = f"did you mean '{twin}'?" if twin else "describe without a name lists all"
+    hint = WORDS.get(re.sub(r"[ -]", "_", str(name).lower()), hint)
     shown = f"'{name}'" if isinstance(name, str) else show_value(name)
     raise ClusterEvalError(
         "name: expected the name of a score, a table, a criterion or a parameter, "
@@ -213,10 +215,10 @@ def _similar_name(name: str, found: Mapping[str, Entry]) -> str | None:
         for entry in found.values()
         for other in (*entry.elsewhere.values(), *re.findall(r"\b[A-Z]{2,}\b", entry.title))
     }
-    for known in (name, OTHER_NAMES.get(name.removesuffix("_score")), others.get(name)):
-        if known in found:
-            return known
     names = [*found, *(other for names in list_callables().values() for other in names)]
+    for known in (name, other_name(name), others.get(name)):
+        if known in names:
+            return known
     return next(iter(get_close_matches(name, names, n=1)), None)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from argparse import SUPPRESS, ArgumentTypeError
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from polars_clustereval.base.data_arguments import ROW_WEIGHTS_ADVICE
 
 from .commands import (
     run_describe,
@@ -123,6 +126,9 @@ def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
     for name, text in of_variants.items():
         _add_option(command, name, text)
     add = command.add_argument
+    if "weight" not in parameters and "vector" in parameters:
+        # argparse would take it as an abbreviation of --weights.
+        add("--weight", type=_refuse_row_weights, help=SUPPRESS)
     if not all(report.is_listing for report in reports):
         add("--metrics", metavar="NAMES", help=_METRICS_HELP)
     add("--engine", choices=ENGINES, help=f"duckdb, polars; default here: {first.engine}")
@@ -142,6 +148,11 @@ _RUN = {
     "findings": run_findings,
     "stability": run_stability,
 }
+
+
+def _refuse_row_weights(_: str) -> NoReturn:
+    """Raise the error for weights of rows, which tables of points do not take."""
+    raise ArgumentTypeError(ROW_WEIGHTS_ADVICE)
 
 
 def _add_page(commands: Any) -> None:

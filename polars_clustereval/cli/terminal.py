@@ -427,6 +427,9 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
     head = head.select(result.columns).head(_MAX_LISTED)
     names = result.columns[len(keys) :]
     columns = [_format_listed_column(head[name], report) for name in names]
+    for i, name in enumerate(names):
+        if name in ("mean", "rest_mean"):
+            columns[i][-head.height :] = _show_dates(columns[i][-head.height :], head, name)
     key_columns = _format_key_columns(head, keys, get_width() // 2)
     while columns_width(key_columns + columns) - 2 > get_width() and len(names) > 2:
         del names[-2], columns[-2]
@@ -491,6 +494,13 @@ _USERS_COLUMNS = {
     *("majority_label", "majority_cluster", "column_name", "kind", "category"),
     *("cluster_before", "cluster_after", "transition", "ambiguity"),
 }
+
+
+def _show_dates(texts: list[str], head: pl.DataFrame, name: str) -> list[str]:
+    """Return the texts of a profile's column of means, with days since 1970-01-01 as dates."""
+    days = head[name].floor().cast(pl.Int32, strict=False)
+    shown = zip(head["kind"], days.cast(pl.Date).dt.to_string("iso"), texts, strict=True)
+    return [day if kind == "date" and day is not None else text for kind, day, text in shown]
 
 
 def _format_listed_column(values: pl.Series, report: Report) -> list[str]:

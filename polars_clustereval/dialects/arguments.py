@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, get_args
 
 import duckdb
 from sqlglot import exp
 
 from polars_clustereval.base.checks import check_choice
+from polars_clustereval.base.unknown_names import suggest_name
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.kernels.other_clusters import Between
 from polars_clustereval.macros import macro_definitions, register
@@ -151,9 +151,9 @@ def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str
     The message suggests the most similar choice. `parameter` is the name of the parameter of to_sql
     to which the user passed `value`.
     """
-    near = get_close_matches(value, known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{parameter}: expected one of {', '.join(sorted(known))}, got {value!r}{hint}"
+    choices = sorted(known)
+    hint = suggest_name(value, choices)
+    return f"{parameter}: expected one of {', '.join(choices)}, got {value!r}{hint}"
 
 
 @functools.cache

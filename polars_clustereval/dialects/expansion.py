@@ -137,8 +137,8 @@ class Expansion:
         call = table.this
         new: exp.Expr
         if call.name == "query_table":
-            (source,) = (rewrite_tree(x, self._replacement_of) for x in call.expressions)
-            new = source.copy() if isinstance(source, exp.Table) else exp.to_table(source.name)
+            source = self._expand_argument(call, 0)
+            new = source if isinstance(source, exp.Table) else exp.to_table(source.name)
         elif self._kept and call.name == "_row_groups":
             tbl = {"tbl": call.expressions[0]}
             new = exp.Subquery(this=self._expand_table("_groups_of_cells", tbl))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from difflib import get_close_matches
 from inspect import getdoc
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polars_clustereval.base.tables import declared_tables
+from polars_clustereval.base.unknown_names import suggest_name
 from polars_clustereval.catalogue import entries
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros.text import macros_version
@@ -32,8 +32,7 @@ def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[
         return Selection(name, metrics)
     score = entries().get(name)
     if score is None:
-        near = get_close_matches(name, [*tables, *entries()], n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = suggest_name(name, [*tables, *entries()])
         known = ", ".join(sorted(tables))
         raise ClusterEvalError(
             f"name: expected one of {known}, or a score in one of these tables, got {name!r}{hint}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import polars as pl
 
 from polars_clustereval.base.checks import check_choice, is_number, show_value
+from polars_clustereval.base.data_arguments import refuse_row_weights
 from polars_clustereval.base.exact import clamped_mean, ratio, to_double
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
 from polars_clustereval.errors import ClusterEvalError
@@ -134,7 +135,8 @@ def check_distance(distance: object, p: float) -> Distance:
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in DISTANCES:
         twin = _SYNONYMS.get(str(name))
-        hint = f"; did you mean '{twin}'?" if twin else ""
+        several = "; a vector of several columns is a list, such as [x, y]"
+        hint = f"; did you mean '{twin}'?" if twin else several
         check_choice("distance", distance, DISTANCES, hint)
     if not (is_number(p) and 1 <= float(p) < 1e150):
         raise ClusterEvalError(f"p: expected a number >= 1, got {show_value(p)}")
@@ -151,7 +153,7 @@ def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[f
         return None
     if distance.name == "chebyshev":
         raise ClusterEvalError("weights: chebyshev takes none; scale the coordinates instead")
-    numbers = list(weights)
+    numbers = list(refuse_row_weights(weights))
     if not all(is_number(w) and 0 < float(w) < 1e150 for w in numbers):
         raise ClusterEvalError(
             f"weights: expected a number > 0 for each dimension, got {show_value(numbers)}"

@@ -199,7 +199,10 @@ def check_options(options: Options) -> None:
             "report: --id names points with low silhouettes, so it needs --vector, the points"
         )
     if options.values.keys() >= {"weight", "vector"}:
-        raise ClusterEvalError("report: --weight is only for labels; leave out --vector")
+        raise ClusterEvalError(
+            "report: --weight is only for labels; leave out --vector, or repeat each row as often "
+            "as it counts"
+        )
 
 
 def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call]:

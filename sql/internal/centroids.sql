@@ -35,7 +35,7 @@ CREATE OR REPLACE MACRO clustereval._points(
       clustereval._row_key(id, noise_as) AS __ce_row,
       id AS __ce_id,
       clustereval._is_default_id(id) AS __ce_has_default_id
-    FROM query_table(tbl)
+    FROM query_table(clustereval._check_point_call(tbl, distance, weights))
   ),
   __ce_scaled_rows AS NOT MATERIALIZED (
     SELECT

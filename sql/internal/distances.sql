@@ -9,6 +9,40 @@ CREATE OR REPLACE MACRO clustereval._is_distance_name(x) AS
   coalesce(lower(CAST(x AS VARCHAR)), '')
     IN ('euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine');
 
+-- Text of the error of an unknown distance.
+CREATE OR REPLACE MACRO clustereval._distance_message(distance) AS
+  concat(
+    'distance: expected one of ''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ',
+    '''minkowski'', ''cosine'', got ', coalesce('''' || distance || '''', 'NULL'),
+    CASE
+      WHEN lower(CAST(distance AS VARCHAR)) IN ('l1', 'manhattan', 'taxicab')
+      THEN '; did you mean ''cityblock''?'
+      WHEN lower(CAST(distance AS VARCHAR)) = 'l2'
+      THEN '; did you mean ''euclidean''?'
+      WHEN lower(CAST(distance AS VARCHAR)) IN ('squared_euclidean', 'squaredeuclidean')
+      THEN '; did you mean ''sqeuclidean''?'
+      WHEN lower(CAST(distance AS VARCHAR)) IN ('linf', 'maximum')
+      THEN '; did you mean ''chebyshev''?'
+      ELSE '; a vector of several columns is a list, such as [x, y]'
+    END
+  );
+
+-- tbl, the name of the user's table of points, for query_table. There, a column is the text of its
+-- name. Raises an error for a column in place of the options distance and weights, which the binder
+-- would report with the names of columns inside this package.
+CREATE OR REPLACE MACRO clustereval._check_point_call(tbl, distance, weights) AS
+  CASE
+    WHEN NOT clustereval._is_distance_name(distance)
+    THEN error(clustereval._distance_message(distance))
+    WHEN typeof(weights) IN ('VARCHAR', 'VARCHAR[]')
+    THEN error(concat(
+      'weights: expected one constant for each dimension, such as [1, 2], got the column ',
+      CAST(weights AS VARCHAR), '; tables of points take no weights of rows: repeat each row as ',
+      'often as it counts'
+    ))
+    ELSE tbl
+  END;
+
 -- query_text, the text SELECT TRUE that _check_options runs, unchanged. Raises an error unless the
 -- option missing, for vectors with a NULL coordinate, is 'error' or 'drop'.
 CREATE OR REPLACE MACRO clustereval._valid_missing(missing, query_text) AS
@@ -29,21 +63,7 @@ CREATE OR REPLACE MACRO clustereval._valid_point_options(
 ) AS
   CASE
     WHEN NOT clustereval._is_distance_name(distance)
-    THEN error(concat(
-      'distance: expected one of ''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ',
-      '''minkowski'', ''cosine'', got ', coalesce('''' || distance || '''', 'NULL'),
-      CASE
-        WHEN lower(CAST(distance AS VARCHAR)) IN ('l1', 'manhattan', 'taxicab')
-        THEN '; did you mean ''cityblock''?'
-        WHEN lower(CAST(distance AS VARCHAR)) = 'l2'
-        THEN '; did you mean ''euclidean''?'
-        WHEN lower(CAST(distance AS VARCHAR)) IN ('squared_euclidean', 'squaredeuclidean')
-        THEN '; did you mean ''sqeuclidean''?'
-        WHEN lower(CAST(distance AS VARCHAR)) IN ('linf', 'maximum')
-        THEN '; did you mean ''chebyshev''?'
-        ELSE ''
-      END
-    ))
+    THEN error(clustereval._distance_message(distance))
     WHEN p IS NULL OR NOT (p >= 1 AND p < 1e150)
     THEN error(concat('p: expected a number >= 1, got ', coalesce(CAST(p AS VARCHAR), 'NULL')))
     WHEN coalesce(center, '') NOT IN ('mean', 'median')

@@ -131,6 +131,11 @@ def test_mistakes_about_points(
     assert words_of(engine_name, words) in error
 
 
+def test_weights_of_rows_are_not_an_abbreviation(fail: Fail, points: Path) -> None:
+    error = fail("internal", points, "--vector", "x,y", "--cluster", "cluster", "--weight", "1,2")
+    assert error.startswith("argument --weight: tables of points take no weights of rows: repeat")
+
+
 @pytest.mark.parametrize("command", CALLS)
 def test_a_key_that_clashes(fail: Fail, engine_name: str, tmp_path: Path, command: str) -> None:
     path = tmp_path / "clash.parquet"

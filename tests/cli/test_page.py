@@ -564,7 +564,7 @@ def test_html_to_standard_output_is_the_file(run: Run, page_of: Page) -> None:
     ("arguments", "words"),
     [
         ((IRIS, "--cluster", "kmeans"), "report: expected --label, the true classes, or --vector"),
-        ((*BOTH, "--weight", "id"), "report: --weight is only for labels; leave out --vector"),
+        ((*BOTH, "--weight", "id"), "is only for labels; leave out --vector, or repeat each row"),
         ((*BOTH, "--html", "p.html", "--output", "o"), "--output cannot be combined with"),
         ((*BOTH, "--html", "p.html", "--format", "html"), "--format cannot be combined with"),
         ((*BOTH, "--html", "no/such/folder/p.html"), "no/such/folder: no such directory"),

@@ -397,3 +397,17 @@ def test_values_of_any_length_are_cut(
         lines = run(*call).splitlines()
         assert max(map(len, lines)) <= 60
         assert any("pppp…" in line for line in lines)
+
+
+def test_means_of_dates_are_dates(run: Run, tmp_path: Path, engine_name: str) -> None:
+    path = tmp_path / "rows.parquet"
+    days = pl.Series([0, 2, 20000, 20002]).cast(pl.Date)
+    pl.DataFrame({"c": [0, 0, 1, 1], "day": days, "x": [1, 2, 3, 4]}).write_parquet(path)
+    call = ("profile", path, "--columns", "day,x", "--cluster", "c", "--engine", engine_name)
+    [row] = [
+        line.split()
+        for line in run(*call).splitlines()
+        if line.startswith("0  ") and "date" in line
+    ]
+    assert row[5:7] == ["1970-01-02", "2024-10-05"]
+    assert "20001.0" in run(*call, "--format", "csv"), "days, in files"

@@ -540,6 +540,37 @@ def test_no_weights_at_all(side: Engine) -> None:
         call(side, "internal_report", FRAME, WIDE, weights=[])
 
 
+ROW_WEIGHTS = "tables of points take no weights of rows: repeat each row as often as it counts"
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_column_is_not_weights_in_sql(
+    point_tables: duckdb.DuckDBPyConnection, function: str
+) -> None:
+    for table, given in (("points", "run"), ("nothing", "[x, y]")):
+        query = f"FROM clustereval.{function}({table}, [x, y], cluster, weights := {given})"
+        words = f"such as [1, 2], got the column {given}; {ROW_WEIGHTS}"
+        with pytest.raises(duckdb.Error, match=re.escape(words)):
+            point_tables.execute(query)
+
+
+def test_a_column_is_not_weights_in_python() -> None:
+    """With two rows of two coordinates, weights of rows would pass as weights of coordinates."""
+    two = FRAME.head(2)
+    for weights in ("run", ["run", "run"], two["run"], pl.col("run")):
+        with pytest.raises(ce.ClusterEvalError, match=f"got the column .*run.*; {ROW_WEIGHTS}"):
+            ce.internal_report(two, WIDE, "cluster", weights=weights)  # type: ignore[arg-type]
+    assert ce.internal_report(two, WIDE, "cluster", weights=two["run"].to_list()).height == 1
+
+
+def test_columns_without_a_list(point_tables: duckdb.DuckDBPyConnection) -> None:
+    words = "'cosine', got 'cluster'; a vector of several columns is a list, such as [x, y]"
+    with pytest.raises(duckdb.Error, match=re.escape(words)):
+        point_tables.execute("FROM clustereval.internal_report(points, x, y, cluster)")
+    with pytest.raises(TypeError, match=r"vector of several columns is a list, such as .'x', 'y'."):
+        ce.internal_report(FRAME, "x", "y", "cluster")  # type: ignore[call-arg,misc]
+
+
 def test_numbers_of_numpy_are_numbers() -> None:
     np = pytest.importorskip("numpy")
     wanted = ce.internal_report(FRAME, WIDE, "cluster", weights=[1, 2], distance="minkowski", p=3)

@@ -161,11 +161,15 @@ def user_tables(macro: str) -> list[str]:
     return [name for name in table_parameters(macro) if name in named]
 
 
+#: A read of a table, whose name a check may pass on.
+TABLE_READ = re.compile(r'query_table\((?:clustereval\._check_\w+\()?"?(\w+)"?[,)]')
+
+
 @cache
 def table_parameters(macro: str) -> list[str]:
     """The parameters of a macro that name tables of the user or CTEs."""
     given, body = macros_by_name()[macro].parameters, macros_by_name()[macro].body
-    read = re.findall(r'query_table\((?:\w+\._check_table_name\()?"?(\w+)"?\)', body)
+    read = TABLE_READ.findall(body)
     passed = [
         argument.strip('"')
         for call in calls_of(macro)

@@ -21,7 +21,7 @@ _CLUSTER_PROFILE_REPORT = Report(
         {
             "cluster": "the cluster",
             "column_name": "the column",
-            "kind": "number, date (days since 1970-01-01), category or missing",
+            "kind": "number, date (in files, days since 1970-01-01), category or missing",
             "category": "the category whose share is compared",
             "n": "rows of the cluster with a value, or with the category",
             "mean": "their mean, or the share of the category",
