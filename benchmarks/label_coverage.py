@@ -50,7 +50,7 @@ class Case(NamedTuple):
 
     def words(self, n_rows: int) -> tuple[str, str]:
         """Return the population and the sample as two cells of the table."""
-        sizes = "1 to 9 rows" if self.tail is None else f"1 to {self.largest} rows"
+        sizes = "1 to 9 rows" if self.tail is None else f"1 to {self.largest:,} rows"
         sample = {
             "uniform": f"{self.n_drawn} entities, `'uniform'`",
             "by_record": f"{self.n_drawn} rows, `'by_record'`",
@@ -152,7 +152,7 @@ def coverage(rows: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
 
 def _show(covered: float | None, has_interval: float) -> str:
     """Return a cell of the table, with the share of the intervals unless nearly all have one."""
-    if covered is None or has_interval < 0.05:
+    if covered is None or has_interval < 0.1:
         return "–"
     text = f"{100 * covered:.0f} %"
     return text if has_interval > 0.995 else f"{text} ({100 * has_interval:.0f} %)"
@@ -161,7 +161,7 @@ def _show(covered: float | None, has_interval: float) -> str:
 def write_table(cases: Iterable[Case] = CASES, n_draws: int = DRAWS) -> str:
     """Return the table of coverages, one row per case."""
     heads = ("population", "sample", "true pair precision", *(f"`{name}`" for name in METRICS))
-    lines = [heads, ("---",) * len(heads)]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for case in cases:
         rows = draw_population(case)
         calls = range(0, n_draws, DRAWS_PER_CALL)
@@ -169,8 +169,8 @@ def write_table(cases: Iterable[Case] = CASES, n_draws: int = DRAWS) -> str:
         table = {row["metric"]: row for row in coverage(rows, pl.concat(found)).to_dicts()}
         truth = f"{table['pair_precision']['truth']:.4f}"
         shown = (_show(table[name]["covered"], table[name]["has_interval"]) for name in METRICS)
-        lines.append((*case.words(rows.height), truth, *shown))
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+        lines.append(f"| {' | '.join((*case.words(rows.height), truth, *shown))} |")
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:

@@ -30,15 +30,13 @@ from polars_clustereval.base.checks import (
 )
 from polars_clustereval.base.exact import (
     count_ordered_pairs,
-    decimals_as_text,
-    decimals_below,
     estimate_freedom,
     ratio,
     squared_t_quantile,
     to_double,
     widen,
 )
-from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
+from polars_clustereval.base.frames import add_stages, aggregate_by, join_partitions, join_small
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 from polars_clustereval.external.contingency import (
@@ -188,33 +186,38 @@ def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.
     }
     # This is cached, because a second evaluation may yield means that differ in the last digit.
     totals = aggregate_by(weighted, keys, {"n_labels": pl.len().cast(pl.Float64), **means}).cache()
+    shares = {key: term for name in metrics for key, term in _share_terms(name).items()}
     deviations = join_partitions(weighted, keys, totals)
+    deviations = deviations.select(*keys, "missed", "n_labels", **shares)
     sums = aggregate_by(deviations, keys, _deviation_sums(list(metrics)))
     estimates = {key: term for name in metrics for key, term in _estimate_terms(name).items()}
     return join_partitions(totals, keys, sums).select(*keys, **estimates)
 
 
-def _deviation_sums(metrics: list[str]) -> Terms:
-    """Return sums over the entities in a partition, five for each metric.
+def _share_terms(name: str) -> Terms:
+    """Return share_, the bottom term divided by its mean, and deviation_, the top's minus it."""
+    top, bottom = (
+        ratio(pl.col(f"{part}_{name}"), pl.col(f"mean_{part}_{name}")) for part in ("top", "bottom")
+    )
+    return {f"share_{name}": bottom, f"deviation_{name}": top - bottom}
 
-    A share is a term divided by its mean. A deviation is the share of the top term minus the share
-    of the bottom term. The value bias_ is the sum of the products of deviations and bottom-term
-    shares, squares_ is the sum of the squared deviations, and weights_ is the sum of the squared
-    bottom-term shares. The value deleted_ is the sum of the squared changes of the quotient when an
-    entity is deleted, relative to the quotient and times the number of entities, and fourths_ is
-    the sum of their fourth powers.
+
+def _deviation_sums(metrics: list[str]) -> Terms:
+    """Return sums over the entities in a partition, five for each metric, from _share_terms.
+
+    The value bias_ is the sum of the products of deviations and shares, squares_ is the sum of the
+    squared deviations, and weights_ is the sum of the squared shares. The value deleted_ is the sum
+    of the squared changes of the quotient when an entity is deleted, relative to the quotient and
+    times the number of entities, and fourths_ is the sum of their fourth powers.
     """
     sums = {}
     for name in metrics:
-        top, bottom = (
-            ratio(pl.col(f"{part}_{name}"), pl.col(f"mean_{part}_{name}"))
-            for part in ("top", "bottom")
-        )
-        square = pl.col("missed") * (top - bottom) ** 2
-        deleted = ratio(square, (1 - bottom / pl.col("n_labels")) ** 2)
-        sums[f"bias_{name}"] = (pl.col("missed") * bottom * (top - bottom)).sum()
+        share, deviation = pl.col(f"share_{name}"), pl.col(f"deviation_{name}")
+        square = pl.col("missed") * deviation**2
+        deleted = ratio(square, (1 - share / pl.col("n_labels")) ** 2)
+        sums[f"bias_{name}"] = (pl.col("missed") * share * deviation).sum()
         sums[f"squares_{name}"] = square.sum()
-        sums[f"weights_{name}"] = (bottom**2).sum()
+        sums[f"weights_{name}"] = (share**2).sum()
         sums[f"deleted_{name}"] = deleted.sum()
         sums[f"fourths_{name}"] = (deleted**2).sum()
     return sums
@@ -281,7 +284,7 @@ def _find_reason(design: str, fraction: float | None, estimated: list[str]) -> p
     `estimated` lists the metrics that can be estimated under the sample design.
     """
     metric, value, error = pl.col("metric"), pl.col("value"), pl.col("interval_error")
-    n_draws = pl.col("n_labels") * pl.col("largest_label") / pl.col("total")
+    n_draws = pl.col("n_labels") * (pl.col("largest_label") / pl.col("total"))
     nearby, neighbors = pl.col("labeled_neighbors"), pl.col("neighbors")
     is_few = pl.col("concentration") * _FEWEST_ENTITIES > 1 + _ROUNDING_ERROR
     lacks_error = error.is_null() & (value * (1 - value) > _ROUNDING_ERROR)
@@ -290,11 +293,9 @@ def _find_reason(design: str, fraction: float | None, estimated: list[str]) -> p
     needs_fraction = (n_draws > _MOST_DRAWS) & (fraction is None)
     no_size = "labels of random records do not tell how many rows an entity has"
     large = "a label with {} of {} rows may have been drawn more than once: pass sampling_fraction"
-    lack = "the sample lacks large entities: clusters of labeled rows have {} other rows, of all {}"
-    few = "the labeled entities weigh as much as {} equal ones; an interval needs {}"
+    lack = "large entities are missing: labeled rows have below 60 % of the neighbors of all rows"
+    few = f"the labeled entities weigh less than {_FEWEST_ENTITIES} equal ones"
     constant = "the labeled entities do not differ in what the metric counts"
-    n_equal = decimals_below(ratio(pl.lit(1.0), pl.col("concentration")), _FEWEST_ENTITIES)
-    texts = [decimals_as_text(nearby), decimals_as_text(neighbors)]
     is_records = design == "records"
     return pl.coalesce(
         _when(pl.col("labeled_share").fill_null(0) == 0, "no rows with a label and a cluster"),
@@ -303,8 +304,8 @@ def _find_reason(design: str, fraction: float | None, estimated: list[str]) -> p
         _when(value.is_null(), "the labeled rows have no pairs to judge it by"),
         _when(is_records & lacks_error, "the labeled rows have too few pairs for an interval"),
         _when((design == "by_record") & needs_fraction, large, "largest_label", "total"),
-        _when((design == "uniform") & lacks_large, lack, *texts),
-        _when(is_few & (not is_records), few, n_equal, pl.lit(_FEWEST_ENTITIES)),
+        _when((design == "uniform") & lacks_large, lack),
+        _when(is_few & (not is_records), few),
         _when(is_constant & (not is_records), constant),
     )
 
@@ -314,33 +315,41 @@ def _when(condition: pl.Expr, text: str, *parts: pl.Expr | str) -> pl.Expr:
     return pl.when(condition).then(pl.format(text, *parts))
 
 
-def _interval_terms(confidence: float) -> Terms:
-    """Return the lower and upper limits of the interval, keyed by name.
+def _interval_widths(row: Row, z: float) -> Terms:
+    """Return spread, for Wilson's limits, factor, for other quotients, and bound, for both."""
+    value, error, concentration = row("value"), row("interval_error"), row("concentration")
+    squared_t, variance = squared_t_quantile(row("freedom"), z), value * (1 - value)
+    # Exact matches are either right or wrong, so the sample is worth no more than its weights.
+    least = pl.when(row("metric") == "exact_match_recall").then(concentration).otherwise(0)
+    spread = squared_t * pl.max_horizontal(error**2 / variance, least)
+    return {
+        "spread": pl.when(variance > _ROUNDING_ERROR).then(spread).otherwise(0),
+        "factor": (squared_t.sqrt() * ratio(error, value)).clip(upper_bound=700).exp(),
+        "bound": 1 / (1 + z**2 * concentration),
+    }
+
+
+def _interval_limits(row: Row) -> Terms:
+    """Return the lower and upper limits of the interval, from _interval_widths.
 
     The interval of a share is Wilson's, with the effective sample size value (1 - value) / error^2
     and a quantile of Student's t. It is never nearer to 1 than an interval of the entities would be
     if none of them had an error, nor nearer to 0 than if all were wrong. The interval of the other
     quotients is symmetric in their logarithm.
     """
-    z = -NormalDist().inv_cdf((1 - confidence) / 2)
-    value, error, metric = pl.col("value"), pl.col("interval_error"), pl.col("metric")
-    squared_t = squared_t_quantile(pl.col("freedom"), z)
-    bound = 1 / (1 + z**2 * pl.col("concentration"))
-    factor = (squared_t.sqrt() * ratio(error, value)).clip(upper_bound=700).exp()
-    variance = value * (1 - value)
-    # Exact matches are either right or wrong, so the sample is worth no more than its weights.
-    least_spread = pl.when(metric == "exact_match_recall").then("concentration").otherwise(0)
-    spread = squared_t * pl.max_horizontal(error**2 / variance, least_spread)
-    spread = pl.when(variance > _ROUNDING_ERROR).then(spread).otherwise(0)
-    half = (spread * (variance + spread / 4)).sqrt()
+    value, spread, bound, factor = row("value"), row("spread"), row("bound"), row("factor")
+    half = (spread * (value * (1 - value) + spread / 4)).sqrt()
     wilson = [(value + spread / 2 + side * half) / (1 + spread) for side in (-1, 1)]
-    is_share, least = ~metric.is_in(_QUOTIENTS), pl.when(metric == _SIZE).then(1.0).otherwise(0.0)
-    lower = pl.when(is_share).then(pl.min_horizontal(wilson[0], bound))
-    share_upper = pl.max_horizontal(wilson[1], 1 - bound)
-    upper = pl.when(is_share).then(share_upper).otherwise(value * factor)
+    is_size, is_share = row("metric") == _SIZE, ~row("metric").is_in(_QUOTIENTS)
+    lower = pl.min_horizontal(wilson[0], bound)
+    lower = pl.when(is_share).then(lower).otherwise(value * pl.min_horizontal(1 / factor, bound))
+    upper = pl.max_horizontal(wilson[1], 1 - bound)
+    upper = pl.when(is_share).then(upper).otherwise(value * factor)
+    has_interval = row("reason").is_null()
+    least, most = pl.when(is_size).then(1.0).otherwise(0.0), pl.when(~is_size).then(1.0)
     return {
-        "lower": lower.otherwise(pl.min_horizontal(value / factor, value * bound)).clip(least),
-        "upper": pl.when((metric != _SIZE) & (upper > 1)).then(1.0).otherwise(upper),
+        "lower": pl.when(has_interval).then(pl.max_horizontal(lower, least)),
+        "upper": pl.when(has_interval).then(pl.min_horizontal(upper, most)),
     }
 
 
@@ -517,7 +526,7 @@ def entity_resolution_estimates(
     ('pair_precision', 0.611, 0.192)
     """
     check_choice("labels_are_sample", labels_are_sample, _DESIGNS)
-    beta, confidence = check_beta(beta), check_confidence(confidence)
+    beta, z = check_beta(beta), -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
     fraction = check_sampling_fraction(sampling_fraction, labels_are_sample)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     # A struct is never NULL, so rows without an entity are also groups, and the rows are read only
@@ -556,12 +565,9 @@ def entity_resolution_estimates(
             n_labeled_rows=pl.col("n_labeled").fill_null(0).cast(pl.Int64),
             n_labeled_pairs=pl.col("n_labeled_pairs").fill_null(0).cast(pl.Decimal(38, 0)),
         )
-        .with_columns(
-            pl.when(pl.col("reason").is_null()).then(limit).alias(name)
-            for name, limit in _interval_terms(confidence).items()
-        )
-        .sort(*keys, "place", nulls_last=True)
     )
+    estimates = add_stages(estimates, lambda row: _interval_widths(row, z), _interval_limits)
+    estimates = estimates.sort(*keys, "place", nulls_last=True)
     if metrics is not None:
         estimates = estimates.filter(pl.col("metric").is_in(check_metrics(metrics, names)))
     return show_whole_texts(

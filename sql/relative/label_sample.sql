@@ -298,23 +298,16 @@ CREATE OR REPLACE MACRO clustereval._add_reasons(estimates, design, fraction) AS
       WHEN design = 'records' AND interval_error IS NULL AND value * (1 - value) > 1e-12
       THEN 'the labeled rows have too few pairs for an interval'
       WHEN design = 'records' THEN NULL
-      WHEN design = 'by_record' AND fraction IS NULL AND n_labels * largest_label / total > 0.25
+      WHEN design = 'by_record' AND fraction IS NULL AND n_labels * (largest_label / total) > 0.25
       THEN concat(
         'a label with ', largest_label, ' of ', total,
         ' rows may have been drawn more than once: pass sampling_fraction'
       )
       WHEN design = 'uniform' AND metric <> 'exact_match_recall'
         AND labeled_neighbors < 0.6 * neighbors
-      THEN concat(
-        'the sample lacks large entities: clusters of labeled rows have ',
-        clustereval._decimals_as_text(labeled_neighbors), ' other rows, of all ',
-        clustereval._decimals_as_text(neighbors)
-      )
+      THEN 'large entities are missing: labeled rows have below 60 % of the neighbors of all rows'
       WHEN concentration * 6 > 1 + 1e-12
-      THEN concat(
-        'the labeled entities weigh as much as ',
-        clustereval._decimals_below(1 / concentration, 6), ' equal ones; an interval needs 6'
-      )
+      THEN 'the labeled entities weigh less than 6 equal ones'
       WHEN is_quotient AND NOT COALESCE(interval_error > 1e-12 * value, FALSE)
       THEN 'the labeled entities do not differ in what the metric counts'
     END AS reason
@@ -326,21 +319,20 @@ CREATE OR REPLACE MACRO clustereval._wilson_limit(value, variance, spread, side)
   (value + spread / 2 + side * sqrt(spread * (variance + spread / 4))) / (1 + spread);
 
 -- All columns of estimates, reason, and lower and upper, the limits of the interval. The
--- parameters are those of _add_reasons. The interval of a share is Wilson's, with the effective
--- sample size value (1 - value) / interval_error^2 and a quantile of Student's t. It is never
--- nearer to 1 than an interval of the entities would be if none of them had an error, nor nearer
--- to 0 than if all were wrong. The interval of the other quotients is symmetric in their
--- logarithm.
-CREATE OR REPLACE MACRO clustereval._add_limits(estimates, design, fraction, confidence) AS TABLE
+-- parameters are those of _add_reasons, and z is another column of estimates, the normal quantile.
+-- The interval of a share is Wilson's, with the effective sample size value (1 - value) /
+-- interval_error^2 and a quantile of Student's t. It is never nearer to 1 than an interval of the
+-- entities would be if none of them had an error, nor nearer to 0 than if all were wrong. The
+-- interval of the other quotients is symmetric in their logarithm.
+CREATE OR REPLACE MACRO clustereval._add_limits(estimates, design, fraction) AS TABLE
   WITH quantiles AS (
     SELECT
       *,
       value * (1.0 - value) AS variance,
-      clustereval._squared_t_quantile(freedom, clustereval._normal_quantile(confidence))
-        AS squared_t,
+      clustereval._squared_t_quantile(freedom, z) AS squared_t,
       -- Exact matches are either right or wrong, so the sample is worth no more than its weights.
       CASE WHEN metric = 'exact_match_recall' THEN concentration ELSE 0.0 END AS least_spread,
-      1.0 / (1.0 + pow(clustereval._normal_quantile(confidence), 2) * concentration) AS bound
+      1.0 / (1.0 + z * z * concentration) AS bound
     FROM clustereval._add_reasons(estimates, design, fraction)
   ),
   spreads AS (
@@ -484,7 +476,8 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
         WHEN quotients.value > metrics.greatest_value THEN metrics.greatest_value
         ELSE quotients.value
       END AS value,
-      quotients.std_error, quotients.interval_error, quotients.freedom, quotients.concentration
+      quotients.std_error, quotients.interval_error, quotients.freedom, quotients.concentration,
+      clustereval._normal_quantile(confidence) AS z
     FROM __ce_facts AS facts
     CROSS JOIN __ce_metrics AS metrics
     LEFT JOIN __ce_quotients AS quotients
@@ -497,7 +490,7 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
     CASE WHEN reason IS NULL THEN GREATEST(lower, least_value) END AS lower,
     CASE WHEN reason IS NULL THEN LEAST(upper, greatest_value) END AS upper,
     n_labeled_rows, n_labeled_pairs, reason
-  FROM clustereval._add_limits(__ce_values, labels_are_sample, sampling_fraction, confidence)
+  FROM clustereval._add_limits(__ce_values, labels_are_sample, sampling_fraction)
   WHERE clustereval._check_options(clustereval._valid_estimate_options(
     noise, noise_as, labels_are_sample, confidence, beta, sampling_fraction
   ))

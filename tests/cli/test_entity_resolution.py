@@ -162,7 +162,8 @@ def test_estimates_without_an_interval_have_a_reason(noted: Noted, engine_name: 
     reason = "a label with 1064 of 130097 rows may have been drawn more than once: pass "
     assert f"no intervals: {reason}sampling_fraction" in " ".join(text.split())
     text, _ = noted(*call[:-1], "uniform", "--engine", engine_name)
-    assert "no interval of pair_recall: the labeled entities weigh" in " ".join(text.split())
+    reason = "pair_recall, pair_f_score: the labeled entities weigh less than 6 equal ones"
+    assert f"no interval of pair_precision, {reason}" in " ".join(text.split())
 
 
 @DUCKDB_AT_THE_GATE
