@@ -41,16 +41,20 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 def degenerate_result(report: Report, key: str | int, **options: bool) -> pl.DataFrame:
     """The report of one row, whose label, cluster, id and run are `key`: what can be NULL, is.
 
-    A graph has a second node in the same cluster, and no edge; findings are on two equal rows.
+    A graph has a second node in the same cluster, and no edge; findings are on two equal rows, and
+    so are the estimates from random records, of which some have a reason and some have none.
     """
     columns = dict.fromkeys(("label", "cluster", "id", "run"), key)
     frames = {x.parameter: [{**columns, "vector": 0.5, "k": 1}] for x in report.inputs}
-    if report.is_in_words:
+    is_estimated = report.variant == "labels-are-sample"
+    if report.is_in_words or is_estimated:
         frames["frame"] *= 2  # one cluster of several rows is a finding
     if "edges" in frames:
         frames["frame"].append({**columns, "id": 2 * key})
         frames["edges"] = [{"left": None, "right": key}]
     arguments = {name: COLUMNS[name] for name in report.defaults if name in COLUMNS}
+    if is_estimated:
+        arguments["labels_are_sample"] = "records"
     if "reference" in arguments:
         arguments["reference"] = key
     tables = {name: pl.LazyFrame(rows) for name, rows in frames.items()}

@@ -136,6 +136,21 @@ def check_confidence(confidence: object) -> float:
     return float(cast("float", confidence))
 
 
+def check_sampling_fraction(fraction: float | None, design: str) -> float | None:
+    """Return the share of rows that were drawn, or None if it is not given.
+
+    Raise an error unless the fraction is at least 0 and below 1, and the design is 'by_record'.
+    """
+    if fraction is None:
+        return None
+    if not (is_number(fraction) and 0 <= fraction < 1):
+        shown = show_value(fraction)
+        raise ClusterEvalError(f"sampling_fraction: expected a number >= 0 and < 1, got {shown}")
+    if design != "by_record":
+        raise ClusterEvalError("sampling_fraction needs labels_are_sample 'by_record'")
+    return float(fraction)
+
+
 def check_random_state(state: object) -> int:
     """Return the seed `state` as a Python int.
 

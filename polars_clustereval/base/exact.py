@@ -124,6 +124,36 @@ def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
 
 
 # ----------------------------------------------------------------------------------------------
+# Student's t
+# ----------------------------------------------------------------------------------------------
+
+
+def estimate_freedom(squares: pl.Expr, fourths: pl.Expr, n: pl.Expr) -> pl.Expr:
+    """Return the degrees of freedom of a variance, by Satterthwaite's approximation.
+
+    The variance is a sum of n squares; `squares` is this sum, and `fourths` is the sum of the
+    fourth powers. If few terms are much larger than the others, there are about twice as many
+    degrees of freedom as large terms.
+    """
+    freedom = ratio(2 * squares**2, (fourths - squares**2 / n).clip(0))
+    return pl.when(n > 1).then(pl.min_horizontal(freedom, n - 1, 1e6))
+
+
+def expm1(x: pl.Expr) -> pl.Expr:
+    """Return exp(x) - 1 without losing digits if x is near 0."""
+    return (x / 2).tanh() * (x.exp() + 1)
+
+
+def squared_t_quantile(freedom: pl.Expr, z: float) -> pl.Expr:
+    """Return the square of a quantile of Student's t, from the normal quantile z of the same tail.
+
+    This is Wallace's (1959) approximation. For a tail of 0.025, its root is 4 % too large at 2
+    degrees of freedom, and 0.1 % at 6. `freedom` is the number of degrees of freedom.
+    """
+    return freedom * expm1((z * (8 * freedom + 3) / (8 * freedom + 1)) ** 2 / freedom)
+
+
+# ----------------------------------------------------------------------------------------------
 # Numbers in sentences
 # ----------------------------------------------------------------------------------------------
 

@@ -143,10 +143,12 @@ def _write_note(note: str) -> None:
 
 def run_resolution(options: Options) -> Outcome:
     """Return the measures of entity resolution, or their estimates from a sample of labels."""
-    if "confidence" in options.values and "labels_are_sample" not in options.values:
-        raise ClusterEvalError(
-            "--confidence needs --labels-are-sample, which says how the labels were drawn"
-        )
+    for name in ("confidence", "sampling_fraction"):
+        if name in options.values and "labels_are_sample" not in options.values:
+            option = name.replace("_", "-")
+            raise ClusterEvalError(
+                f"--{option} needs --labels-are-sample, which says how the labels were drawn"
+            )
     return run_report(options)
 
 

@@ -146,6 +146,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "estimate the scores of all entities from the labels of a sample: entities drawn uniform "
         "or by_record, or random records",
     ),
+    "sampling_fraction": _number(
+        "share of all rows that were drawn by_record; 0 if it is negligible"
+    ),
     "silhouette": _option("NAME", "none (default), simplified, exact"),
     "method": _option("NAME", "exact (default), simplified, bounds, sample"),
     "between": _option(

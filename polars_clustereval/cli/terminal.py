@@ -236,17 +236,19 @@ def _render_limits(
 
 
 def _render_reasons(part: pl.DataFrame) -> str:
-    """Return lines that list a clustering's metrics without a value, along with the reasons."""
+    """Return lines that list metrics without a value or an interval, along with the reasons."""
     if "reason" not in part.columns:
         return ""
-    groups: dict[str, list[str]] = {}
-    for metric, reason in part.select("metric", "reason").iter_rows():
+    groups: dict[tuple[str, bool], list[str]] = {}
+    for metric, reason, value in part.select("metric", "reason", "value").iter_rows():
         if reason is not None:
-            groups.setdefault(reason, []).append(metric)
+            groups.setdefault((reason, value is None), []).append(metric)
     lines: list[str] = []
-    for reason, metrics in groups.items():
-        missing = "no estimates" if len(metrics) == part.height else f"no {', '.join(metrics)}"
-        lines += wrap(f"{missing}: {reason}", get_width())
+    for (reason, is_missing), metrics in groups.items():
+        names = f"{'' if is_missing else 'interval of '}{', '.join(metrics)}"
+        everything = "estimates" if is_missing else "intervals"
+        missing = everything if len(metrics) == part.height else names
+        lines += wrap(f"no {missing}: {reason}", get_width())
     return "\n\n" + "\n".join(lines) if lines else ""
 
 

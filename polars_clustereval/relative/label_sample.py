@@ -13,6 +13,7 @@ record_sample.
 
 from __future__ import annotations
 
+from math import log1p
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,9 +26,17 @@ from polars_clustereval.base.checks import (
     check_frame,
     check_groupable,
     check_metrics,
+    check_sampling_fraction,
 )
-from polars_clustereval.base.exact import count_ordered_pairs, ratio, to_double, widen
-from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
+from polars_clustereval.base.exact import (
+    count_ordered_pairs,
+    estimate_freedom,
+    ratio,
+    squared_t_quantile,
+    to_double,
+    widen,
+)
+from polars_clustereval.base.frames import add_stages, aggregate_by, join_partitions, join_small
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 from polars_clustereval.external.contingency import (
@@ -36,7 +45,7 @@ from polars_clustereval.external.contingency import (
     read_contingency_table,
 )
 
-from .record_sample import contradiction, estimate_from_records, spread_labels
+from .record_sample import ESTIMATE_PARTS, contradiction, estimate_from_records, spread_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +63,24 @@ _DESIGNS = ("uniform", "by_record", "records")
 # ----------------------------------------------------------------------------------------------
 
 
-def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str) -> pl.LazyFrame:
+def _sampling_terms(size: pl.Expr, design: str, fraction: float) -> Terms:
+    """Return an entity's weight, and the probability `missed` that it is not drawn.
+
+    An entity is drawn if one of its rows is drawn, and each row is drawn with the probability
+    `fraction`. If this probability is 0, that is negligible or unknown, the weight is its limit.
+    """
+    rate = -log1p(-fraction)
+    missed = (-rate * size).exp()
+    weight = 1 / size if design == "by_record" else pl.lit(1.0)
+    if rate:
+        # The denominator is 1 - missed, without losing digits for a small fraction.
+        weight = rate / ((rate * size / 2).tanh() * (1 + missed))
+    return {"weight": weight, "missed": missed}
+
+
+def _entity_terms(
+    labeled: ContingencyTable, clusters: pl.LazyFrame, design: str, fraction: float
+) -> pl.LazyFrame:
     """Return one row per label, with the partition columns and the terms that the metrics need.
 
     The term `size` is the number of rows with the label. The term `linked` is the number of ordered
@@ -63,7 +89,8 @@ def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str
     `precision` and `recall` are the sums of B-cubed precision and recall over the rows with the
     label. The term `exact` is 1 if the rows with the label are exactly the rows of a cluster, and 0
     otherwise. The `weight` is inversely proportional to the probability of drawing the label under
-    `design`. `clusters` contains the cluster sizes, counted over all rows.
+    `design`, and `missed` is the probability of not drawing it. `clusters` contains the cluster
+    sizes, counted over all rows.
     """
     keys = list(labeled.keys)
     sizes = clusters.select(*keys, "cluster", "cluster_size")
@@ -83,7 +110,7 @@ def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str
         *(*keys, "size", "linked", "links", "precision"),
         recall=pl.col("squares") / size,
         exact=(to_double(pl.col("whole_cluster")) == size).cast(pl.Float64),
-        weight=1 / size if design == "by_record" else pl.lit(1.0),
+        **_sampling_terms(size, design, fraction),
     ).cache()
 
 
@@ -138,17 +165,17 @@ def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
 
 
 def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
-    """Return the value and the standard error of each metric, with one row per partition.
+    """Return the columns of ESTIMATE_PARTS for each metric, with one row per partition.
 
-    Each column name consists of the prefix value_ or std_error_ and the name of the metric. The
-    value is the quotient of the means of the metric's two terms, minus the first-order bias of this
-    quotient. The standard error is computed by the delta method, and is NULL if there are fewer
-    than 2 labels or if a mean is 0. `entities` contains the columns that _metric_terms reads and
-    the partition columns `keys`.
+    Each column name consists of a part and the name of the metric. The value is the quotient of the
+    means of the metric's two terms, minus the first-order bias of this quotient. The standard error
+    is computed by the delta method, and is NULL if there are fewer than 2 labels or if a mean is 0.
+    `entities` contains the columns that _metric_terms reads and the partition columns `keys`.
     """
     metrics = _metric_terms(pl.col, beta)
     weighted = entities.select(
         *keys,
+        "missed",
         *((pl.col("weight") * top).alias(f"top_{name}") for name, (top, _) in metrics.items()),
         *((pl.col("weight") * low).alias(f"bottom_{name}") for name, (_, low) in metrics.items()),
     )
@@ -159,101 +186,170 @@ def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.
     }
     # This is cached, because a second evaluation may yield means that differ in the last digit.
     totals = aggregate_by(weighted, keys, {"n_labels": pl.len().cast(pl.Float64), **means}).cache()
+    shares = {key: term for name in metrics for key, term in _share_terms(name).items()}
     deviations = join_partitions(weighted, keys, totals)
+    deviations = deviations.select(*keys, "missed", "n_labels", **shares)
     sums = aggregate_by(deviations, keys, _deviation_sums(list(metrics)))
     estimates = {key: term for name in metrics for key, term in _estimate_terms(name).items()}
     return join_partitions(totals, keys, sums).select(*keys, **estimates)
 
 
-def _deviation_sums(metrics: list[str]) -> Terms:
-    """Return the sums bias_ and squares_ of each metric over the entities in a partition.
+def _share_terms(name: str) -> Terms:
+    """Return share_, the bottom term divided by its mean, and deviation_, the top's minus it."""
+    top, bottom = (
+        ratio(pl.col(f"{part}_{name}"), pl.col(f"mean_{part}_{name}")) for part in ("top", "bottom")
+    )
+    return {f"share_{name}": bottom, f"deviation_{name}": top - bottom}
 
-    A share is a term divided by its mean. A deviation is the share of the top term minus the share
-    of the bottom term. The value bias_ is the sum of the products of deviations and bottom-term
-    shares, and squares_ is the sum of the squared deviations.
+
+def _deviation_sums(metrics: list[str]) -> Terms:
+    """Return sums over the entities in a partition, five for each metric, from _share_terms.
+
+    The value bias_ is the sum of the products of deviations and shares, squares_ is the sum of the
+    squared deviations, and weights_ is the sum of the squared shares. The value deleted_ is the sum
+    of the squared changes of the quotient when an entity is deleted, relative to the quotient and
+    times the number of entities, and fourths_ is the sum of their fourth powers.
     """
     sums = {}
     for name in metrics:
-        top, bottom = (
-            ratio(pl.col(f"{part}_{name}"), pl.col(f"mean_{part}_{name}"))
-            for part in ("top", "bottom")
-        )
-        sums[f"bias_{name}"] = (bottom * (top - bottom)).sum()
-        sums[f"squares_{name}"] = ((top - bottom) ** 2).sum()
+        share, deviation = pl.col(f"share_{name}"), pl.col(f"deviation_{name}")
+        square = pl.col("missed") * deviation**2
+        deleted = ratio(square, (1 - share / pl.col("n_labels")) ** 2)
+        sums[f"bias_{name}"] = (pl.col("missed") * share * deviation).sum()
+        sums[f"squares_{name}"] = square.sum()
+        sums[f"weights_{name}"] = (share**2).sum()
+        sums[f"deleted_{name}"] = deleted.sum()
+        sums[f"fourths_{name}"] = (deleted**2).sum()
     return sums
 
 
 def _estimate_terms(name: str) -> Terms:
-    """Compute the value and the standard error of one metric from its means and its sums."""
+    """Compute the columns of ESTIMATE_PARTS of one metric from its means and its sums."""
     top, bottom = pl.col(f"mean_top_{name}"), pl.col(f"mean_bottom_{name}")
-    n = pl.col("n_labels")
+    n, deleted = pl.col("n_labels"), pl.col(f"deleted_{name}")
     quotient = ratio(top, bottom)
     bias = ratio(pl.col(f"bias_{name}"), n * (n - 1)).fill_null(0)
     error = quotient * ratio(pl.col(f"squares_{name}"), n * (n - 1)).sqrt()
     value = quotient * (1 + bias)
     at_most_1 = value if name == _SIZE else pl.when(value > 1).then(1.0).otherwise(value)
-    return {f"value_{name}": at_most_1, f"std_error_{name}": pl.when(top != 0).then(error)}
+    return {
+        f"value_{name}": at_most_1,
+        f"std_error_{name}": pl.when(top != 0).then(error),
+        f"interval_error_{name}": quotient * (deleted * (n - 1) / n**3).sqrt(),
+        f"freedom_{name}": estimate_freedom(deleted, pl.col(f"fourths_{name}"), n),
+        f"concentration_{name}": pl.col(f"weights_{name}") / n**2,
+    }
 
 
 def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
     """Return the column `estimates`, which contains lists with one struct per metric.
 
-    The fields of a struct are place, metric, value, std_error and reason. The fields value and
-    std_error are NULL if the column contradiction is not NULL or if the metric is not in
-    `estimated`.
+    The fields of a struct are place, metric and ESTIMATE_PARTS. All parts are NULL if the column
+    contradiction is not NULL or if the metric is not in `estimated`.
     """
     is_sound, nothing = pl.col("contradiction").is_null(), pl.lit(None, pl.Float64)
     structs = []
     for place, name in enumerate(metrics):
-        value, error = (
-            pl.when(is_sound).then(f"{part}_{name}") if name in estimated else nothing
-            for part in ("value", "std_error")
+        parts = (
+            (pl.when(is_sound).then(f"{part}_{name}") if name in estimated else nothing).alias(part)
+            for part in ESTIMATE_PARTS
         )
-        reason = _missing_reason(value, can_be_estimated=name in estimated)
         structs.append(
-            pl.struct(
-                place=pl.lit(place),
-                metric=pl.lit(name),
-                value=value,
-                std_error=error,
-                reason=reason,
-            )
+            pl.struct(pl.lit(place).alias("place"), pl.lit(name).alias("metric"), *parts)
         )
     return pl.concat_list(structs).alias("estimates")
 
 
-def _missing_reason(value: pl.Expr, *, can_be_estimated: bool) -> pl.Expr:
-    """Return text that explains why a metric has no value, or NULL if it has a value.
-
-    `can_be_estimated` tells whether the metric can be estimated under the sample design.
-    """
-    unknown = "labels of random records do not tell how many rows an entity has"
-    no_pairs = "the labeled rows have no pairs to judge it by"
-    return (
-        pl.when(pl.col("labeled_share").fill_null(0) == 0)
-        .then(pl.lit("no rows with a label and a cluster"))
-        .when(pl.col("contradiction").is_not_null())
-        .then("contradiction")
-        .when(value.is_null())
-        .then(pl.lit(no_pairs if can_be_estimated else unknown))
-    )
-
+# ----------------------------------------------------------------------------------------------
+# Intervals
+# ----------------------------------------------------------------------------------------------
 
 #: The only metric that is not a share.
 _SIZE = "average_label_size"
+#: The quotients whose numerator is not a part of the denominator.
+_QUOTIENTS = ("exact_match_precision", "exact_match_f_score", _SIZE)
+#: An interval needs entities that weigh as much as this many equal ones.
+_FEWEST_ENTITIES = 6
+#: If a uniform sample's rows have fewer neighbors than this share of the mean, it has no interval.
+_FEWEST_NEIGHBORS = 0.6
+#: A larger expected number of draws of an entity needs the sampling fraction.
+_MOST_DRAWS = 0.25
+#: Terms smaller than this are rounding errors.
+_ROUNDING_ERROR = 1e-12
 
 
-def _cut_limits(value: pl.Expr, margin: pl.Expr) -> Terms:
-    """Return the lower and upper limits of the interval, keyed by name.
+def _find_reason(design: str, fraction: float | None, estimated: list[str]) -> pl.Expr:
+    """Return text that explains why a metric has no value or no interval, or NULL if it has both.
 
-    The limits are value -+ margin, cut off at the metric's bounds.
+    `estimated` lists the metrics that can be estimated under the sample design.
     """
-    is_size = pl.col("metric") == _SIZE
-    least = pl.when(is_size).then(1.0).otherwise(0.0)
-    lower, upper = value - margin, value + margin
+    metric, value, error = pl.col("metric"), pl.col("value"), pl.col("interval_error")
+    n_draws = pl.col("n_labels") * (pl.col("largest_label") / pl.col("total"))
+    nearby, neighbors = pl.col("labeled_neighbors"), pl.col("neighbors")
+    is_few = pl.col("concentration") * _FEWEST_ENTITIES > 1 + _ROUNDING_ERROR
+    lacks_error = error.is_null() & (value * (1 - value) > _ROUNDING_ERROR)
+    lacks_large = (nearby < _FEWEST_NEIGHBORS * neighbors) & (metric != "exact_match_recall")
+    is_constant = metric.is_in(_QUOTIENTS) & ~(error > _ROUNDING_ERROR * value)
+    needs_fraction = (n_draws > _MOST_DRAWS) & (fraction is None)
+    no_size = "labels of random records do not tell how many rows an entity has"
+    large = "a label with {} of {} rows may have been drawn more than once: pass sampling_fraction"
+    lack = "large entities are missing: labeled rows have below 60 % of the neighbors of all rows"
+    few = f"the labeled entities weigh less than {_FEWEST_ENTITIES} equal ones"
+    constant = "the labeled entities do not differ in what the metric counts"
+    is_records = design == "records"
+    return pl.coalesce(
+        _when(pl.col("labeled_share").fill_null(0) == 0, "no rows with a label and a cluster"),
+        pl.when(pl.col("contradiction").is_not_null()).then("contradiction"),
+        _when(~metric.is_in(estimated), no_size),
+        _when(value.is_null(), "the labeled rows have no pairs to judge it by"),
+        _when(is_records & lacks_error, "the labeled rows have too few pairs for an interval"),
+        _when((design == "by_record") & needs_fraction, large, "largest_label", "total"),
+        _when((design == "uniform") & lacks_large, lack),
+        _when(is_few & (not is_records), few),
+        _when(is_constant & (not is_records), constant),
+    )
+
+
+def _when(condition: pl.Expr, text: str, *parts: pl.Expr | str) -> pl.Expr:
+    """Return `text`, with its placeholders filled with `parts`, where the condition is true."""
+    return pl.when(condition).then(pl.format(text, *parts))
+
+
+def _interval_widths(row: Row, z: float) -> Terms:
+    """Return spread, for Wilson's limits, factor, for other quotients, and bound, for both."""
+    value, error, concentration = row("value"), row("interval_error"), row("concentration")
+    squared_t, variance = squared_t_quantile(row("freedom"), z), value * (1 - value)
+    # Exact matches are either right or wrong, so the sample is worth no more than its weights.
+    least = pl.when(row("metric") == "exact_match_recall").then(concentration).otherwise(0)
+    spread = squared_t * pl.max_horizontal(error**2 / variance, least)
     return {
-        "lower": pl.when(lower < least).then(least).otherwise(lower),
-        "upper": pl.when(~is_size & (upper > 1)).then(1.0).otherwise(upper),
+        "spread": pl.when(variance > _ROUNDING_ERROR).then(spread).otherwise(0),
+        "factor": (squared_t.sqrt() * ratio(error, value)).clip(upper_bound=700).exp(),
+        "bound": 1 / (1 + z**2 * concentration),
+    }
+
+
+def _interval_limits(row: Row) -> Terms:
+    """Return the lower and upper limits of the interval, from _interval_widths.
+
+    The interval of a share is Wilson's, with the effective sample size value (1 - value) / error^2
+    and a quantile of Student's t. It is never nearer to 1 than an interval of the entities would be
+    if none of them had an error, nor nearer to 0 than if all were wrong. The interval of the other
+    quotients is symmetric in their logarithm.
+    """
+    value, spread, bound, factor = row("value"), row("spread"), row("bound"), row("factor")
+    half = (spread * (value * (1 - value) + spread / 4)).sqrt()
+    wilson = [(value + spread / 2 + side * half) / (1 + spread) for side in (-1, 1)]
+    is_size, is_share = row("metric") == _SIZE, ~row("metric").is_in(_QUOTIENTS)
+    lower = pl.min_horizontal(wilson[0], bound)
+    lower = pl.when(is_share).then(lower).otherwise(value * pl.min_horizontal(1 / factor, bound))
+    upper = pl.max_horizontal(wilson[1], 1 - bound)
+    upper = pl.when(is_share).then(upper).otherwise(value * factor)
+    has_interval = row("reason").is_null()
+    least, most = pl.when(is_size).then(1.0).otherwise(0.0), pl.when(~is_size).then(1.0)
+    return {
+        "lower": pl.when(has_interval).then(pl.max_horizontal(lower, least)),
+        "upper": pl.when(has_interval).then(pl.min_horizontal(upper, most)),
     }
 
 
@@ -261,7 +357,27 @@ def _cut_limits(value: pl.Expr, margin: pl.Expr) -> Terms:
 # Tables
 # ----------------------------------------------------------------------------------------------
 
-_ESTIMATE_COLUMNS = ("metric", "value", "std_error", "lower", "upper", "reason")
+_ESTIMATE_COLUMNS = (
+    *("metric", "value", "std_error", "lower", "upper"),
+    *("n_labeled_rows", "n_labeled_pairs", "reason"),
+)
+
+
+def _count_labeled(labeled: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per partition with n_labels, largest_label and n_labeled_pairs.
+
+    A pair counts if its rows have the same label or the same cluster.
+    """
+    keys, n = list(labeled.keys), widen(pl.col("n"))
+    sizes = {"n_labels": pl.len(), "largest_label": pl.col("label_size").max()}
+    # Each row of a cell is in this many pairs.
+    n_pairs = widen(pl.col("label_size")) + widen(pl.col("cluster_size")) - n - 1
+    pairs = {"n_labeled_pairs": (n * widen(pl.col("copies")) * n_pairs).sum() // 2}
+    return join_partitions(
+        aggregate_by(labeled.label_sizes, keys, sizes),
+        keys,
+        aggregate_by(labeled.sized_cells, keys, pairs),
+    )
 
 
 @table_function("labels", guide="label_sample", order=("metric",))
@@ -277,6 +393,7 @@ def entity_resolution_estimates(
     labels_are_sample: SampleDesign = "uniform",
     beta: float = 1.0,
     confidence: float = 0.95,
+    sampling_fraction: float | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Estimates of external metrics for all entities, based on the labels of a sample of entities.
@@ -306,6 +423,12 @@ def entity_resolution_estimates(
     confidence : float
         The probability (between 0 and 1) that an interval covers the metric's value for all
         entities.
+    sampling_fraction : float, optional
+        With 'by_record', the number of rows that were drawn, divided by the number of all rows.
+        The fraction determines how likely it is that at least one row of an entity is drawn. With 0
+        or None, this probability is taken to be proportional to the number of rows, which
+        overestimates it for an entity that may be drawn more than once. With None, there are no
+        intervals if there is such an entity.
     weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
         Names of the metrics to return. By default, all metrics are returned.
@@ -318,9 +441,11 @@ def entity_resolution_estimates(
 
         * value is the estimate of the metric.
         * std_error is the standard error of the estimate.
-        * lower and upper are the limits of the interval value -+ z std_error, where z is the normal
-          quantile for `confidence`. The interval is cut off at the ends of the metric's range.
-        * reason explains why the value is NULL.
+        * lower and upper are the limits of an interval that covers the metric's value for all
+          entities with the probability `confidence`.
+        * n_labeled_rows is the number of rows with a label and a cluster.
+        * n_labeled_pairs is the number of pairs of such rows with the same label or cluster.
+        * reason explains why the value or the interval is NULL.
 
         The first metrics are pair_precision, pair_recall, pair_f_score, bcubed_precision,
         bcubed_recall, bcubed_f_score, exact_match_precision, exact_match_recall and
@@ -332,10 +457,15 @@ def entity_resolution_estimates(
         The value is NULL if its formula is 0 / 0 or if there are no labels. With 'records', the
         value is NULL for every metric that needs the number of rows of an entity, that is, for all
         metrics except the pair metrics and bcubed_precision. If the labels contradict
-        `labels_are_sample`, all values are NULL. The standard error and the limits are NULL if
-        there are fewer than 2 labels or if the value is 0. With 'records', the standard error and
-        the limits are instead NULL if no pair of labeled rows is right or no pair is wrong, unless
-        all rows have labels.
+        `labels_are_sample`, all values are NULL. The standard error is NULL if there are fewer
+        than 2 labels or if the value is 0. With 'records', the standard error is instead NULL if no
+        pair of labeled rows is right or no pair is wrong, unless all rows have labels.
+
+        The limits are NULL if no interval can be trusted: if the labeled entities that decide the
+        value weigh less than 6 equal ones, if all of them count the same in an exact-match score or
+        in average_label_size, if the labeled entities of a 'uniform' sample have less than 60 % of
+        the average number of neighbors in their clusters, or, with 'by_record' and without
+        `sampling_fraction`, if a label would have been drawn more than 0.25 times on average.
 
     Raises
     ------
@@ -345,11 +475,20 @@ def entity_resolution_estimates(
     Notes
     -----
     Every metric is the quotient of two sums over all entities. The estimate is the quotient of two
-    weighted means over the sample, with a weight of 1 or 1 / size, minus the first-order bias of
-    this quotient. The standard error is computed by the delta method, which assumes that the sample
-    is a small part of all entities. With 'records', the two sums run over the pairs of labeled
-    rows, and the standard error is computed by the jackknife over rows. The jackknife is corrected
-    for counting the variance of pairs twice and for the share of rows that are labeled.
+    weighted means over the sample, minus the first-order bias of this quotient. The weight of an
+    entity is 1 or 1 / size, or, with a `sampling_fraction` f, 1 / (1 - (1 - f)^size). The standard
+    error is computed by the delta method, which assumes that the sample is a small part of all
+    entities. With 'records', the two sums run over the pairs of labeled rows, and the standard
+    error is computed by the jackknife over rows. The jackknife is corrected for counting the
+    variance of pairs twice and for the share of rows that are labeled.
+
+    The interval is Wilson's, with an effective sample size of value (1 - value) / variance (Korn
+    and Graubard 1998). The variance is that of the jackknife over entities or rows. The quantile is
+    that of Student's t, whose degrees of freedom come from the fourth powers of the changes
+    (Satterthwaite 1946). The upper bound of the errors is at least the one that holds if no error
+    is found, z^2 / (n + z^2), where n = (sum of weights)^2 / sum of squared weights. The intervals
+    of exact_match_precision, exact_match_f_score and average_label_size are computed from their
+    logarithms.
 
     The labels contradict 'uniform' and 'by_record' if rows that share a cluster with a labeled row
     are no more likely to have a label than rows in general. The labels contradict 'records' if rows
@@ -364,7 +503,12 @@ def entity_resolution_estimates(
     resolution algorithms: lessons learned through PatentsView.org,
     doi:10.1080/00031305.2023.2191664. Binette, Baek, Engineer, Jones, Dasylva and Reiter (2024),
     How to evaluate entity resolution systems: an entity-centric framework, arXiv:2404.05622. Efron
-    and Stein (1981), The jackknife estimate of variance, doi:10.1214/aos/1176345462.
+    and Stein (1981), The jackknife estimate of variance, doi:10.1214/aos/1176345462. Korn and
+    Graubard (1998), Confidence intervals for proportions with small expected number of positive
+    counts estimated from survey data, Survey Methodology 24(2). Satterthwaite (1946), An
+    approximate distribution of estimates of variance components, doi:10.2307/3002019. Wallace
+    (1959), Bounds on normal approximations to Student's and the chi-square distributions,
+    doi:10.1214/aoms/1177706095.
 
     Examples
     --------
@@ -382,8 +526,8 @@ def entity_resolution_estimates(
     ('pair_precision', 0.611, 0.192)
     """
     check_choice("labels_are_sample", labels_are_sample, _DESIGNS)
-    beta = check_beta(beta)
-    z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
+    beta, z = check_beta(beta), -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
+    fraction = check_sampling_fraction(sampling_fraction, labels_are_sample)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     # A struct is never NULL, so rows without an entity are also groups, and the rows are read only
     # once.
@@ -396,29 +540,35 @@ def entity_resolution_estimates(
     spread = spread_labels(labeled, whole.cluster_sizes)
     n_clusters = whole.sum_by_partition(whole.cluster_sizes, {"n_clusters": pl.col("copies")})
     partitions = whole.join_partitions(whole.row_counts, n_clusters).select(
-        *keys, rows_per_cluster=ratio(pl.col("total"), pl.col("n_clusters"))
+        *keys, "total", rows_per_cluster=ratio(pl.col("total"), pl.col("n_clusters"))
     )
-    partitions = join_partitions(partitions, keys, spread, how="left").with_columns(
-        contradiction=contradiction(labels_are_sample)
-    )
+    partitions = join_partitions(
+        partitions, keys, spread, _count_labeled(labeled), how="left"
+    ).with_columns(contradiction=contradiction(labels_are_sample))
+    facts = [name for name in partitions.collect_schema().names() if name not in keys]
     names = list(_metric_terms(pl.col, beta))
     names = names if metrics is None else check_metrics(metrics, names)
     if labels_are_sample == "records":
         quotients = estimate_from_records(labeled, whole.cluster_sizes, partitions, beta)
     else:
-        entities = _entity_terms(labeled, whole.cluster_sizes, labels_are_sample)
+        entities = _entity_terms(labeled, whole.cluster_sizes, labels_are_sample, fraction or 0.0)
         slopes = _bcubed_slopes(entities, keys, beta)
         quotients = _mean_quotients(join_partitions(entities, keys, slopes, partitions), keys, beta)
     found = set(quotients.collect_schema().names())
     estimated = [name for name in names if f"value_{name}" in found]
     estimates = (
         join_partitions(partitions, keys, quotients, how="left")
-        .select(*keys, _list_estimates(names, estimated))
+        .select(*keys, *facts, _list_estimates(names, estimated))
         .explode("estimates")
         .unnest("estimates")
-        .with_columns(**_cut_limits(pl.col("value"), z * pl.col("std_error")))
-        .sort(*keys, "place", nulls_last=True)
+        .with_columns(
+            reason=_find_reason(labels_are_sample, fraction, estimated),
+            n_labeled_rows=pl.col("n_labeled").fill_null(0).cast(pl.Int64),
+            n_labeled_pairs=pl.col("n_labeled_pairs").fill_null(0).cast(pl.Decimal(38, 0)),
+        )
     )
+    estimates = add_stages(estimates, lambda row: _interval_widths(row, z), _interval_limits)
+    estimates = estimates.sort(*keys, "place", nulls_last=True)
     return show_whole_texts(
         labeled.to_user_frame(frame, estimates.select(*keys, *_ESTIMATE_COLUMNS))
     )

@@ -17,12 +17,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from polars_clustereval.base.exact import ratio, to_double
+from polars_clustereval.base.exact import estimate_freedom, ratio, to_double
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
 
 if TYPE_CHECKING:
     from polars_clustereval.base.frames import Terms
     from polars_clustereval.external.contingency import ContingencyTable
+
+#: The columns that are estimated for each metric. interval_error is the standard error from which
+#: the interval is computed, and freedom is its number of degrees of freedom. concentration is the
+#: sum of the squared shares of the entities or pairs in the denominator: 1 / n for n equal ones.
+ESTIMATE_PARTS = ("value", "std_error", "interval_error", "freedom", "concentration")
 
 # ----------------------------------------------------------------------------------------------
 # Pairs of labeled rows
@@ -86,13 +91,15 @@ def _share_terms(name: str) -> Terms:
     parts = ("right", "wrong", "right_squares", "wrong_squares")
     records = pl.col("records")
     sums = {f"all_{part}_{name}": (records * pl.col(f"{part}_{name}")).sum() for part in parts}
-    return sums | {f"most_{name}": (pl.col(f"right_{name}") + pl.col(f"wrong_{name}")).max()}
+    both = pl.col(f"right_{name}") + pl.col(f"wrong_{name}")
+    return sums | {f"most_{name}": both.max(), f"row_squares_{name}": (records * both**2).sum()}
 
 
-def _jackknife_term(name: str) -> pl.Expr:
-    """Return the sum of squared changes in the share of right pairs caused by omitting each row.
+def _jackknife_terms(name: str) -> Terms:
+    """Return sums over the changes in the share of right pairs caused by omitting each row.
 
-    The result is NULL if one row is part of every pair.
+    The sum of squares is jackknife_, and the sum of fourth powers is fourths_. Both are NULL if one
+    row is part of every pair.
     """
     all_right, all_wrong = pl.col(f"all_right_{name}"), pl.col(f"all_wrong_{name}")
     right, wrong = pl.col(f"right_{name}"), pl.col(f"wrong_{name}")
@@ -103,11 +110,16 @@ def _jackknife_term(name: str) -> pl.Expr:
     )
     # A pair is counted from both of its rows. Equal sums can differ by rounding errors.
     can_delete = 2 * pl.col(f"most_{name}") < whole * 0.999999999
-    return pl.when(can_delete.first()).then((pl.col("records") * change**2).sum())
+    return {
+        f"{term}_{name}": pl.when(can_delete.first()).then(
+            (pl.col("records") * change**power).sum()
+        )
+        for term, power in (("jackknife", 2), ("fourths", 4))
+    }
 
 
 def _record_estimate_terms(name: str) -> Terms:
-    """Return the value and the standard error of one metric, based on the sums of a partition.
+    """Return the columns of ESTIMATE_PARTS of one metric, based on the sums of a partition.
 
     The jackknife estimate counts the variance due to single rows once and the variance due to pairs
     of rows twice (Efron and Stein 1981). With few labels, nearly all of the jackknife estimate is
@@ -135,31 +147,35 @@ def _record_estimate_terms(name: str) -> Terms:
         .then(variance.sqrt())
     )
     own = 1 / pl.col("rows_per_cluster") if name == "bcubed_precision" else pl.lit(0.0)
+    fourths, n = pl.col(f"fourths_{name}"), pl.col("n_labeled")
+    # A pair counts from both of its rows, so as many equal rows have half as many pairs.
+    concentration = 2 * ratio(pl.col(f"row_squares_{name}"), whole * whole)
     return {
         f"value_{name}": own + (1 - own) * share,
         f"std_error_{name}": (1 - own) * error,
+        f"interval_error_{name}": (1 - own) * error,
+        f"freedom_{name}": estimate_freedom(jackknife, fourths, n),
+        f"concentration_{name}": pl.when(unlabeled == 0).then(0.0).otherwise(concentration),
     }
 
 
 def estimate_from_records(
     labeled: ContingencyTable, clusters: pl.LazyFrame, totals: pl.LazyFrame, beta: float
 ) -> pl.LazyFrame:
-    """Return the value and the standard error of every estimable metric for each partition.
+    """Return the columns of ESTIMATE_PARTS of every estimable metric for each partition.
 
     `labeled` contains the labeled rows, and `clusters` contains the cluster sizes, counted over all
-    rows. `totals` has one row per partition. Its column labeled_share contains the share of rows
-    that are labeled, and rows_per_cluster contains the mean number of rows in a cluster.
+    rows. `totals` has one row per partition. Its column n_labeled contains the number of rows that
+    are labeled, labeled_share contains their share, and rows_per_cluster contains the mean number
+    of rows in a cluster.
     """
     keys, metrics = list(labeled.keys), list(_metric_weights(beta))
     pairs = _record_pairs(labeled, clusters, beta)
     terms = {key: term for name in metrics for key, term in _share_terms(name).items()}
     # This is cached, because a second evaluation may yield sums that differ in the last digit.
     sums = aggregate_by(pairs, keys, terms).cache()
-    jackknives = aggregate_by(
-        join_partitions(pairs, keys, sums),
-        keys,
-        {f"jackknife_{name}": _jackknife_term(name) for name in metrics},
-    )
+    changes = {key: term for name in metrics for key, term in _jackknife_terms(name).items()}
+    jackknives = aggregate_by(join_partitions(pairs, keys, sums), keys, changes)
     estimates = {
         key: term for name in metrics for key, term in _record_estimate_terms(name).items()
     }
@@ -181,7 +197,9 @@ def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyF
     There is one row per partition. The column labeled_share contains the share of labeled rows
     among all rows that have a cluster. For each labeled row in a cluster of several rows, the
     function computes the share of the cluster's other rows that have a label. The mean of these
-    shares is in the column labeled_nearby, and the number of shares is in n_near. The column excess
+    shares is in the column labeled_nearby, and the number of shares is in n_near. The columns
+    labeled_neighbors and neighbors contain the mean number of other rows in the cluster of a
+    labeled row and of any row, and n_labeled is the number of labeled rows. The column excess
     contains labeled_nearby minus labeled_share, scaled so that it is 0 if rows are labeled at
     random, and 1 if every cluster is labeled either completely or not at all. The column deviation
     contains the standard deviation of the excess for rows that are labeled at random. `clusters`
@@ -208,12 +226,16 @@ def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyF
             "n_near": n_labeled.filter(is_shared).sum(),
             "neighbors": (n_labeled * (n_labeled - 1) / others).sum(),
             "spread": (size / others).sum(),
+            "labeled_others": (n_labeled * n_copies * (size - 1)).sum(),
+            "all_others": (size * copies * (size - 1)).sum(),
         },
     )
     nearby = ratio(pl.col("neighbors"), pl.col("n_near"))
     chance = ratio(pl.col("n_labeled") - 1, pl.col("n") - 1)
     return sums.select(
-        *(*keys, "n_near"),
+        *(*keys, "n_near", "n_labeled"),
+        labeled_neighbors=ratio(pl.col("labeled_others"), pl.col("n_labeled")),
+        neighbors=ratio(pl.col("all_others"), pl.col("n")),
         labeled_share=ratio(pl.col("n_labeled"), pl.col("n")),
         labeled_nearby=nearby,
         excess=ratio(nearby - chance, 1 - chance),

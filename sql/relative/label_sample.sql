@@ -18,7 +18,7 @@
 -- Text of the query SELECT TRUE AS valid, for _check_options. Raises an error if an option of
 -- entity_resolution_estimates is invalid.
 CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
-  noise, noise_as, labels_are_sample, confidence, beta
+  noise, noise_as, labels_are_sample, confidence, beta, sampling_fraction
 ) AS
   CASE
     WHEN coalesce(labels_are_sample, '') NOT IN ('uniform', 'by_record', 'records')
@@ -30,6 +30,13 @@ CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
     THEN error(concat(
       'beta: expected a number >= 0, got ', coalesce(CAST(beta AS VARCHAR), 'NULL')
     ))
+    WHEN NOT coalesce(sampling_fraction >= 0 AND sampling_fraction < 1, TRUE)
+    THEN error(concat(
+      'sampling_fraction: expected a number >= 0 and < 1, got ',
+      clustereval._show_value(sampling_fraction)
+    ))
+    WHEN sampling_fraction IS NOT NULL AND labels_are_sample <> 'by_record'
+    THEN error('sampling_fraction needs labels_are_sample ''by_record''')
     ELSE clustereval._valid_interval_options(confidence, clustereval._valid_noise(noise, noise_as))
   END;
 
@@ -37,14 +44,22 @@ CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
 -- Terms of the entities
 ---------------------------------------------------------------------------------------------------
 
+-- -ln(1 - x), without losing digits if x is near 0 (Kahan).
+CREATE OR REPLACE MACRO clustereval._minus_log1m(x) AS
+  CASE WHEN 1.0 - x = 1.0 THEN x ELSE x * ln(1.0 - x) / ((1.0 - x) - 1.0) END;
+
 -- One row per label: partition_key; size, its number of rows; linked, the number of ordered pairs
 -- of its rows in the same cluster; links, the number of ordered pairs of one of its rows with any
 -- other row of that row's cluster; precision and recall, B-cubed precision and recall summed over
--- its rows; exact, 1 if a cluster has exactly its rows, otherwise 0; and weight, the inverse of its
--- probability under labels_are_sample. cells is the name of a CTE of the contingency cells of the
--- rows that have labels, and cluster_sizes is the name of a CTE of the rows of _cluster_sizes, for
--- all rows.
-CREATE OR REPLACE MACRO clustereval._entity_terms(cells, cluster_sizes, labels_are_sample) AS TABLE
+-- its rows; exact, 1 if a cluster has exactly its rows, otherwise 0; weight, the inverse of its
+-- probability under labels_are_sample; and missed, the probability that it is not drawn. An entity
+-- is drawn 'by_record' if one of its rows is drawn, and each row is drawn with the probability
+-- sampling_fraction. If that is 0, which means negligible, or NULL, weight is its limit, 1 / size.
+-- cells is the name of a CTE of the contingency cells of the rows that have labels, and
+-- cluster_sizes is the name of a CTE of the rows of _cluster_sizes, for all rows.
+CREATE OR REPLACE MACRO clustereval._entity_terms(
+  cells, cluster_sizes, labels_are_sample, sampling_fraction
+) AS TABLE
   WITH labels AS (
     SELECT
       cell.partition_key,
@@ -67,13 +82,23 @@ CREATE OR REPLACE MACRO clustereval._entity_terms(cells, cluster_sizes, labels_a
       ON clusters.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND clusters.cluster IS NOT DISTINCT FROM cell.cluster
     GROUP BY cell.partition_key, cell.label
+  ),
+  rates AS (
+    SELECT *, COALESCE(clustereval._minus_log1m(CAST(sampling_fraction AS DOUBLE)), 0.0) AS rate
+    FROM labels
   )
   SELECT
     partition_key, size, linked, links, precision,
     squares / size AS recall,
     CASE WHEN whole_cluster = size THEN 1.0 ELSE 0.0 END AS exact,
-    CASE WHEN labels_are_sample = 'by_record' THEN 1.0 / size ELSE 1.0 END AS weight
-  FROM labels;
+    CASE
+      -- The denominator is 1 - missed, without losing digits for a small fraction.
+      WHEN rate > 0 THEN rate / (tanh(rate * size / 2) * (1.0 + exp(-rate * size)))
+      WHEN labels_are_sample = 'by_record' THEN 1.0 / size
+      ELSE 1.0
+    END AS weight,
+    exp(-rate * size) AS missed
+  FROM rates;
 
 -- One row per partition_key: precision_slope and recall_slope, the derivatives of the B-cubed F
 -- score with respect to precision and recall, at their estimates, 0 if both are 0. entities: rows
@@ -107,9 +132,10 @@ CREATE OR REPLACE MACRO clustereval._bcubed_slopes(entities, beta) AS TABLE
   FROM scaled;
 
 -- One row per label and metric: partition_key; place, the place of the metric; metric; and the
--- weighted terms numerator and denominator, the quotient of whose totals is the metric. entities
--- and slopes are names of CTEs of the rows of _entity_terms and _bcubed_slopes. totals is the name
--- of a CTE with a row per partition: rows_per_cluster, the mean number of rows per cluster.
+-- weighted terms numerator and denominator, the quotient of whose totals is the metric; and
+-- missed, as in entities. entities and slopes are names of CTEs of the rows of _entity_terms and
+-- _bcubed_slopes. totals is the name of a CTE with a row per partition: rows_per_cluster, the mean
+-- number of rows per cluster.
 CREATE OR REPLACE MACRO clustereval._metric_terms(entities, slopes, totals, beta) AS TABLE
   WITH facts AS (
     SELECT
@@ -127,7 +153,7 @@ CREATE OR REPLACE MACRO clustereval._metric_terms(entities, slopes, totals, beta
   ),
   terms AS (
     SELECT
-      partition_key, weight,
+      partition_key, weight, missed,
       [
         {'metric': 'pair_precision', 'top': linked, 'bottom': links},
         {'metric': 'pair_recall', 'top': linked, 'bottom': pairs},
@@ -159,6 +185,7 @@ CREATE OR REPLACE MACRO clustereval._metric_terms(entities, slopes, totals, beta
   )
   SELECT
     terms.partition_key,
+    terms.missed,
     places.place,
     terms.metrics[places.place]['metric'] AS metric,
     terms.weight * terms.metrics[places.place]['top'] AS numerator,
@@ -170,14 +197,17 @@ CREATE OR REPLACE MACRO clustereval._metric_terms(entities, slopes, totals, beta
 ---------------------------------------------------------------------------------------------------
 
 -- One row per partition_key and place: metric; value, the estimate of the quotient of the means of
--- numerator and denominator, minus its first-order bias; and std_error, its standard error by the
--- delta method, NULL for fewer than 2 labels or if a mean is 0. terms: rows of _metric_terms.
+-- numerator and denominator, minus its first-order bias; std_error, its standard error by the
+-- delta method, NULL for fewer than 2 labels or if a mean is 0; interval_error, the standard error
+-- by the jackknife, from which the interval is computed; freedom, its degrees of freedom; and
+-- concentration, the sum of the squared shares of the entities in the denominator, 1 / n for n
+-- equal ones. terms: rows of _metric_terms.
 CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
   WITH means AS (
     SELECT
       partition_key, place,
       any_value(metric) AS metric,
-      COUNT(*) AS n,
+      CAST(COUNT(*) AS DOUBLE) AS n,
       clustereval._compensated_sum(numerator) / COUNT(*) AS numerator_mean,
       clustereval._compensated_sum(denominator) / COUNT(*) AS denominator_mean
     FROM query_table(terms)
@@ -186,6 +216,7 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
   deviations AS (
     SELECT
       means.*,
+      term.missed,
       clustereval._ratio(term.denominator, means.denominator_mean) AS share,
       clustereval._ratio(term.numerator, means.numerator_mean)
         - clustereval._ratio(term.denominator, means.denominator_mean) AS deviation
@@ -194,58 +225,163 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
       ON means.partition_key IS NOT DISTINCT FROM term.partition_key
       AND means.place = term.place
   ),
+  changes AS (
+    SELECT
+      *,
+      -- The squared change of the quotient when the entity is deleted, in relation to the quotient
+      -- and times the number of entities.
+      clustereval._ratio(missed * deviation * deviation, pow(1.0 - share / n, 2)) AS deleted
+    FROM deviations
+  ),
   sums AS (
     SELECT
       partition_key, place,
       any_value(metric) AS metric,
       MIN(n) AS n,
       clustereval._ratio(MIN(numerator_mean), MIN(denominator_mean)) AS quotient,
-      clustereval._compensated_sum(share * deviation) AS bias,
-      clustereval._compensated_sum(deviation * deviation) AS squares
-    FROM deviations
+      clustereval._compensated_sum(missed * share * deviation) AS bias,
+      clustereval._compensated_sum(missed * deviation * deviation) AS squares,
+      clustereval._compensated_sum(share * share) AS weights,
+      clustereval._compensated_sum(deleted) AS deleted,
+      clustereval._compensated_sum(deleted * deleted) AS fourths
+    FROM changes
     GROUP BY partition_key, place
   )
   SELECT
     partition_key, place, metric, quotient
       * (1.0 + COALESCE(clustereval._ratio(bias, n * (n - 1)), 0.0)) AS value,
     quotient
-      * sqrt(clustereval._ratio(squares, n * (n - 1))) AS std_error
+      * sqrt(clustereval._ratio(squares, n * (n - 1))) AS std_error,
+    quotient * sqrt(deleted * (n - 1) / pow(n, 3)) AS interval_error,
+    clustereval._estimate_freedom(deleted, fourths, n) AS freedom,
+    weights / (n * n) AS concentration
   FROM sums;
+
+---------------------------------------------------------------------------------------------------
+-- Intervals
+---------------------------------------------------------------------------------------------------
+
+-- One row per partition_key: n_labels; largest_label, the largest number of rows with the same
+-- label; and n_labeled_pairs, the number of pairs of rows with the same label or the same cluster.
+-- cells names a CTE of the contingency cells of the labeled rows.
+CREATE OR REPLACE MACRO clustereval._count_labeled(cells) AS TABLE
+  WITH label_counts AS (SELECT * FROM clustereval._label_sizes(cells)),
+  cluster_counts AS (SELECT * FROM clustereval._cluster_sizes(cells))
+  SELECT
+    partition_key,
+    COUNT(DISTINCT label) AS n_labels,
+    MAX(label_size) AS largest_label,
+    clustereval._halve(SUM(
+      clustereval._widen(n * copies)
+      * clustereval._widen(label_size + cluster_size - n - 1)
+    )) AS n_labeled_pairs
+  FROM clustereval._sized_cells(cells, label_counts, cluster_counts)
+  GROUP BY partition_key;
+
+-- All columns of estimates, and reason, a text that says why a metric has no value or no interval,
+-- NULL if it has both. Intervals need labeled entities that weigh as much as 6 equal ones. A
+-- uniform sample whose rows have less than 60 % of the mean number of neighbors in their clusters
+-- lacks large entities. An entity that would be drawn more than 0.25 times on average needs
+-- sampling_fraction. estimates has the columns of _label_spread, _count_labeled and
+-- _mean_quotients; contradiction, the result of _contradiction; total, the number of rows; and
+-- is_quotient, TRUE for a metric whose numerator is not a part of the denominator. design and
+-- fraction are the options labels_are_sample and sampling_fraction.
+CREATE OR REPLACE MACRO clustereval._add_reasons(estimates, design, fraction) AS TABLE
+  SELECT
+    *,
+    CASE
+      WHEN COALESCE(labeled_share, 0) = 0 THEN 'no rows with a label and a cluster'
+      WHEN contradiction IS NOT NULL THEN contradiction
+      WHEN design = 'records' AND place > 4
+      THEN 'labels of random records do not tell how many rows an entity has'
+      WHEN value IS NULL THEN 'the labeled rows have no pairs to judge it by'
+      WHEN design = 'records' AND interval_error IS NULL AND value * (1 - value) > 1e-12
+      THEN 'the labeled rows have too few pairs for an interval'
+      WHEN design = 'records' THEN NULL
+      WHEN design = 'by_record' AND fraction IS NULL AND n_labels * (largest_label / total) > 0.25
+      THEN concat(
+        'a label with ', largest_label, ' of ', total,
+        ' rows may have been drawn more than once: pass sampling_fraction'
+      )
+      WHEN design = 'uniform' AND metric <> 'exact_match_recall'
+        AND labeled_neighbors < 0.6 * neighbors
+      THEN 'large entities are missing: labeled rows have below 60 % of the neighbors of all rows'
+      WHEN concentration * 6 > 1 + 1e-12
+      THEN 'the labeled entities weigh less than 6 equal ones'
+      WHEN is_quotient AND NOT COALESCE(interval_error > 1e-12 * value, FALSE)
+      THEN 'the labeled entities do not differ in what the metric counts'
+    END AS reason
+  FROM query_table(estimates);
+
+-- A limit of Wilson's interval of a share, for side = -1 and 1. variance is value (1 - value), and
+-- spread is the squared quantile, divided by the effective sample size.
+CREATE OR REPLACE MACRO clustereval._wilson_limit(value, variance, spread, side) AS
+  (value + spread / 2 + side * sqrt(spread * (variance + spread / 4))) / (1 + spread);
+
+-- All columns of estimates, reason, and lower and upper, the limits of the interval. The
+-- parameters are those of _add_reasons, and z is another column of estimates, the normal quantile.
+-- The interval of a share is Wilson's, with the effective sample size value (1 - value) /
+-- interval_error^2 and a quantile of Student's t. It is never nearer to 1 than an interval of the
+-- entities would be if none of them had an error, nor nearer to 0 than if all were wrong. The
+-- interval of the other quotients is symmetric in their logarithm.
+CREATE OR REPLACE MACRO clustereval._add_limits(estimates, design, fraction) AS TABLE
+  WITH quantiles AS (
+    SELECT
+      *,
+      value * (1.0 - value) AS variance,
+      clustereval._squared_t_quantile(freedom, z) AS squared_t,
+      -- Exact matches are either right or wrong, so the sample is worth no more than its weights.
+      CASE WHEN metric = 'exact_match_recall' THEN concentration ELSE 0.0 END AS least_spread,
+      1.0 / (1.0 + z * z * concentration) AS bound
+    FROM clustereval._add_reasons(estimates, design, fraction)
+  ),
+  spreads AS (
+    SELECT
+      *,
+      exp(LEAST(sqrt(squared_t) * clustereval._ratio(interval_error, value), 700.0)) AS factor,
+      -- A smaller variance is a rounding error.
+      CASE
+        WHEN variance > 1e-12
+        THEN squared_t * GREATEST(pow(interval_error, 2) / variance, least_spread)
+        ELSE 0.0
+      END AS spread
+    FROM quantiles
+  )
+  SELECT
+    *,
+    CASE
+      WHEN is_quotient THEN LEAST(value / factor, value * bound)
+      ELSE LEAST(clustereval._wilson_limit(value, variance, spread, -1), bound)
+    END AS lower,
+    CASE
+      WHEN is_quotient THEN value * factor
+      ELSE GREATEST(clustereval._wilson_limit(value, variance, spread, 1), 1.0 - bound)
+    END AS upper
+  FROM spreads;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- A text that says why a metric has no value, NULL if it has a value. contradiction is the result
--- of _contradiction, labeled_share is the column of _label_spread, place is the metric's place,
--- value is its estimate, and labels_are_sample is the user's option.
-CREATE OR REPLACE MACRO clustereval._missing_reason(
-  contradiction, labels_are_sample, labeled_share, place, value
-) AS
-  CASE
-    WHEN COALESCE(labeled_share, 0) = 0 THEN 'no rows with a label and a cluster'
-    WHEN contradiction IS NOT NULL THEN contradiction
-    WHEN labels_are_sample = 'records' AND place > 4
-    THEN 'labels of random records do not tell how many rows an entity has'
-    WHEN value IS NULL THEN 'the labeled rows have no pairs to judge it by'
-  END;
-
 -- One row per partition (a group of partition_by) and metric: partition_key, metric, value,
--- std_error, lower, upper (all estimated from the labels of a sample) and reason, which says why
--- value is NULL. label is the column of the true entity, NULL if it is not known, and cluster is
--- the column of the assigned cluster; weight is the multiplicity of a row, a whole number >= 0.
--- labels_are_sample states what was drawn and labeled. 'uniform' means entities, each drawn with
--- the same probability, and 'by_record' means the entities of rows drawn at random; in both cases
--- all rows of the entities have labels. 'records' means rows drawn at random, whatever their
--- entity. noise is the value of cluster that marks noise; noise_as keeps its rows as a 'cluster',
--- leaves them out ('drop') or counts each as a cluster of its own ('singletons'). beta weighs
--- recall in the F scores, and confidence is the probability that an interval covers the value of
--- all entities. Rows with a NULL cluster are left out.
+-- std_error, lower, upper (all estimated from the labels of a sample), n_labeled_rows and
+-- n_labeled_pairs (the number of labeled rows, and of pairs of these with the same label or
+-- cluster) and reason, which says why value or lower and upper are NULL. label is the column of
+-- the true entity, NULL if it is not known, and cluster is the column of the assigned cluster;
+-- weight is the multiplicity of a row, a whole number >= 0. labels_are_sample states what was
+-- drawn and labeled. 'uniform' means entities, each drawn with the same probability, and
+-- 'by_record' means the entities of rows drawn at random; in both cases all rows of the entities
+-- have labels. 'records' means rows drawn at random, whatever their entity. noise is the value of
+-- cluster that marks noise; noise_as keeps its rows as a 'cluster', leaves them out ('drop') or
+-- counts each as a cluster of its own ('singletons'). beta weighs recall in the F scores, and
+-- confidence is the probability that an interval covers the value of all entities.
+-- sampling_fraction is the share of all rows that were drawn 'by_record', 0 if it is negligible.
+-- Rows with a NULL cluster are left out.
 -- Examples:
 --   FROM clustereval.entity_resolution_estimates(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
   tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
-  labels_are_sample := 'uniform', beta := 1.0, confidence := 0.95
+  labels_are_sample := 'uniform', beta := 1.0, confidence := 0.95, sampling_fraction := NULL
 ) AS TABLE
   -- The clusters of all rows are those of the table with the cluster as label. The table is read
   -- for both purposes here, before there is another name that the user's table may have.
@@ -271,7 +407,8 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
       sizes.partition_key,
       clustereval._ratio(SUM(sizes.cluster_size * sizes.copies), SUM(sizes.copies))
         AS rows_per_cluster,
-      MIN(spread.labeled_share) AS labeled_share
+      MIN(spread.labeled_share) AS labeled_share,
+      MIN(spread.n_labeled) AS n_labeled
     FROM __ce_cluster_sizes AS sizes
     JOIN __ce_spread AS spread ON spread.partition_key IS NOT DISTINCT FROM sizes.partition_key
     GROUP BY sizes.partition_key
@@ -279,7 +416,9 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
   __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_all_groups)),
   __ce_entities AS MATERIALIZED (
     SELECT *
-    FROM clustereval._entity_terms(__ce_cells, __ce_cluster_sizes, labels_are_sample)
+    FROM clustereval._entity_terms(
+      __ce_cells, __ce_cluster_sizes, labels_are_sample, sampling_fraction
+    )
   ),
   __ce_slopes AS (SELECT * FROM clustereval._bcubed_slopes(__ce_entities, beta)),
   __ce_terms AS MATERIALIZED (
@@ -296,10 +435,11 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
   ),
   __ce_metrics AS (
     SELECT
-      metrics.place,
-      metrics.metric,
-      CASE WHEN metrics.metric = 'average_label_size' THEN 1.0 ELSE 0.0 END AS least,
-      CASE WHEN metrics.metric <> 'average_label_size' THEN 1.0 END AS greatest
+      metrics.*,
+      metrics.metric IN ('exact_match_precision', 'exact_match_f_score', 'average_label_size')
+        AS is_quotient,
+      CASE WHEN metrics.metric = 'average_label_size' THEN 1.0 ELSE 0.0 END AS least_value,
+      CASE WHEN metrics.metric <> 'average_label_size' THEN 1.0 END AS greatest_value
     FROM (
       SELECT
         unnest(range(1, 12)) AS place,
@@ -310,52 +450,48 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
         ]) AS metric
     ) AS metrics
   ),
-  __ce_contradictions AS (
-    SELECT
-      partition_key, labeled_share,
-      clustereval._contradiction(
-        labels_are_sample, labeled_share, labeled_nearby, n_near, excess, deviation
-      ) AS contradiction
-    FROM __ce_spread AS spread
-  ),
-  __ce_estimates AS (
+  __ce_facts AS (
     SELECT
       counts.partition_key,
+      counts.total,
+      spread.labeled_share, spread.labeled_neighbors, spread.neighbors,
+      COALESCE(CAST(spread.n_labeled AS BIGINT), 0) AS n_labeled_rows,
+      labeled.n_labels, labeled.largest_label,
+      COALESCE(labeled.n_labeled_pairs, 0) AS n_labeled_pairs,
+      clustereval._contradiction(
+        labels_are_sample, spread.labeled_share, spread.labeled_nearby, spread.n_near,
+        spread.excess, spread.deviation
+      ) AS contradiction
+    FROM __ce_row_counts AS counts
+    LEFT JOIN __ce_spread AS spread
+      ON spread.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN clustereval._count_labeled(__ce_cells) AS labeled
+      ON labeled.partition_key IS NOT DISTINCT FROM counts.partition_key
+  ),
+  __ce_values AS (
+    SELECT
+      facts.*,
       metrics.*,
-      clustereval._missing_reason(
-        facts.contradiction, labels_are_sample, facts.labeled_share, metrics.place, quotients.value
-      ) AS reason,
       CASE
-        WHEN quotients.value > metrics.greatest THEN metrics.greatest
+        WHEN quotients.value > metrics.greatest_value THEN metrics.greatest_value
         ELSE quotients.value
       END AS value,
-      quotients.std_error,
-      clustereval._normal_quantile(confidence) * quotients.std_error AS margin
-    FROM __ce_row_counts AS counts
+      quotients.std_error, quotients.interval_error, quotients.freedom, quotients.concentration,
+      clustereval._normal_quantile(confidence) AS z
+    FROM __ce_facts AS facts
     CROSS JOIN __ce_metrics AS metrics
-    LEFT JOIN __ce_contradictions AS facts
-      ON facts.partition_key IS NOT DISTINCT FROM counts.partition_key
     LEFT JOIN __ce_quotients AS quotients
-      ON quotients.partition_key IS NOT DISTINCT FROM counts.partition_key
+      ON quotients.partition_key IS NOT DISTINCT FROM facts.partition_key
       AND quotients.place = metrics.place
       AND facts.contradiction IS NULL
   )
   SELECT
-    partition_key,
-    metric,
-    value,
-    std_error,
-    CASE
-      WHEN value - margin < least THEN least
-      ELSE value - margin
-    END AS lower,
-    CASE
-      WHEN value + margin > greatest THEN greatest
-      ELSE value + margin
-    END AS upper,
-    reason
-  FROM __ce_estimates
+    partition_key, metric, value, std_error,
+    CASE WHEN reason IS NULL THEN GREATEST(lower, least_value) END AS lower,
+    CASE WHEN reason IS NULL THEN LEAST(upper, greatest_value) END AS upper,
+    n_labeled_rows, n_labeled_pairs, reason
+  FROM clustereval._add_limits(__ce_values, labels_are_sample, sampling_fraction)
   WHERE clustereval._check_options(clustereval._valid_estimate_options(
-    noise, noise_as, labels_are_sample, confidence, beta
+    noise, noise_as, labels_are_sample, confidence, beta, sampling_fraction
   ))
   ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;

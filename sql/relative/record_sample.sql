@@ -70,10 +70,12 @@ CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS
 -- Shares of pairs
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition_key and place: share, the share of the right pairs, and share_error, its
+-- One row per partition_key and place: share, the share of the right pairs; share_error, its
 -- standard error, 0 if all rows are labeled; NULL if no pair is right or no pair is wrong, or if a
--- row is in all pairs. pairs: rows of _record_pairs. totals: a row per partition with
--- labeled_share, the share of all rows that are labeled. The variance is that of the jackknife, the
+-- row is in all pairs; and freedom and concentration, as in _mean_quotients. As a pair counts from
+-- both of its rows, n equal rows have the concentration of n / 2 pairs. pairs: rows of
+-- _record_pairs. totals: a row per partition with n_labeled, the number of labeled rows, and
+-- labeled_share, their share of all rows. The variance is that of the jackknife, the
 -- sum of the squared changes of the share when a row is deleted. The jackknife contains the
 -- variance that comes from single rows once, and the variance that comes from pairs of rows twice
 -- (Efron and Stein 1981). With few labels, the latter is nearly all of the variance. It is
@@ -87,6 +89,7 @@ CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
       clustereval._compensated_sum(records * wrong_pairs) AS all_wrong,
       clustereval._compensated_sum(records * right_squares) AS all_right_squares,
       clustereval._compensated_sum(records * wrong_squares) AS all_wrong_squares,
+      clustereval._compensated_sum(records * pow(right_pairs + wrong_pairs, 2)) AS row_squares,
       MAX(right_pairs + wrong_pairs) AS most
     FROM query_table(pairs)
     GROUP BY partition_key, place
@@ -115,7 +118,8 @@ CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
   jackknives AS (
     SELECT
       partition_key, place,
-      clustereval._compensated_sum(records * change * change) AS jackknife
+      clustereval._compensated_sum(records * change * change) AS jackknife,
+      clustereval._compensated_sum(records * pow(change, 4)) AS fourths
     FROM changes
     GROUP BY partition_key, place
   ),
@@ -123,7 +127,8 @@ CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
     SELECT
       share.*,
       1.0 - total.labeled_share AS unlabeled_share,
-      jackknife.jackknife,
+      total.n_labeled,
+      jackknife.jackknife, jackknife.fourths,
       clustereval._ratio(
         2 * (
           share.other_share * share.other_share * share.all_right_squares
@@ -144,15 +149,19 @@ CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
       WHEN all_pairs > 0 AND unlabeled_share = 0 THEN 0.0
       WHEN all_right > 0 AND all_wrong > 0
       THEN sqrt(unlabeled_share * GREATEST(jackknife - unlabeled_share * of_pairs, jackknife / 2))
-    END AS share_error
+    END AS share_error,
+    clustereval._estimate_freedom(jackknife, fourths, n_labeled) AS freedom,
+    CASE WHEN unlabeled_share > 0 THEN 2.0 ELSE 0.0 END
+      * clustereval._ratio(row_squares, all_pairs * all_pairs) AS concentration
   FROM variances;
 
--- One row per partition_key and place: metric, value, its estimate, and std_error. B-cubed
+-- One row per partition_key and place: metric and the other columns of _mean_quotients. B-cubed
 -- precision is a mean over rows. Each row forms a pair with itself, and each pair of the row with
--- another row of its cluster has the weight 1 / size. cells names a CTE of the contingency cells of
--- the labeled rows, cluster_sizes names a CTE of the rows of _cluster_sizes, for all rows, and
--- totals names a CTE with a row per partition: labeled_share, the share of all rows that are
--- labeled, and rows_per_cluster, the mean number of rows of a cluster.
+-- another row of its cluster has the weight 1 / size. cells names a CTE of the contingency cells
+-- of the labeled rows, cluster_sizes names a CTE of the rows of _cluster_sizes, for all rows, and
+-- totals names a CTE with a row per partition: n_labeled, the number of labeled rows,
+-- labeled_share, their share of all rows, and rows_per_cluster, the mean number of rows of a
+-- cluster.
 CREATE OR REPLACE MACRO clustereval._record_estimates(cells, cluster_sizes, totals, beta) AS TABLE
   WITH pairs AS MATERIALIZED (SELECT * FROM clustereval._record_pairs(cells, cluster_sizes, beta)),
   shares AS (SELECT * FROM clustereval._right_pair_shares(pairs, totals)),
@@ -170,7 +179,9 @@ CREATE OR REPLACE MACRO clustereval._record_estimates(cells, cluster_sizes, tota
     ['pair_precision', 'pair_recall', 'pair_f_score', 'bcubed_precision'][place]
       AS metric,
     own + (1.0 - own) * share AS value,
-    (1.0 - own) * share_error AS std_error
+    (1.0 - own) * share_error AS std_error,
+    (1.0 - own) * share_error AS interval_error,
+    freedom, concentration
   FROM scales;
 
 ---------------------------------------------------------------------------------------------------
@@ -178,12 +189,13 @@ CREATE OR REPLACE MACRO clustereval._record_estimates(cells, cluster_sizes, tota
 ---------------------------------------------------------------------------------------------------
 
 -- One row per partition_key: labeled_share, the share of the rows in clusters that have a label;
--- labeled_nearby, the share of the other rows in the cluster of a labeled row that have a label, as
--- a mean over the n_near labeled rows in clusters of several rows; excess, which measures how much
--- larger labeled_nearby is than labeled_share, from 0 if rows are labeled at random to 1 if
--- clusters are labeled completely or not at all; and deviation, the standard deviation of the
--- excess if rows are labeled at random. The parameters name CTEs of the rows of _cluster_sizes, for
--- the labeled rows and for all rows.
+-- labeled_nearby, the share of the other rows in the cluster of a labeled row that have a label,
+-- as a mean over the n_near labeled rows in clusters of several rows; excess, which measures how
+-- much larger labeled_nearby is than labeled_share, from 0 if rows are labeled at random to 1 if
+-- clusters are labeled completely or not at all; deviation, the standard deviation of the excess
+-- if rows are labeled at random; n_labeled, the number of labeled rows; and labeled_neighbors and
+-- neighbors, the mean number of other rows in the cluster of a labeled row and of any row. The
+-- parameters name CTEs of the rows of _cluster_sizes, for the labeled rows and for all rows.
 CREATE OR REPLACE MACRO clustereval._label_spread(labeled_sizes, cluster_sizes) AS TABLE
   WITH counts AS (
     SELECT
@@ -206,7 +218,9 @@ CREATE OR REPLACE MACRO clustereval._label_spread(labeled_sizes, cluster_sizes) 
       SUM(CASE WHEN others > 0 THEN size END) AS n_shared,
       SUM(CASE WHEN others > 0 THEN labeled END) AS n_near,
       clustereval._compensated_sum(labeled * (labeled - 1) / others) AS neighbors,
-      clustereval._compensated_sum(size / others) AS spread
+      clustereval._compensated_sum(size / others) AS spread,
+      SUM(labeled * labeled_copies * (size - 1)) AS labeled_others,
+      SUM(size * copies * (size - 1)) AS all_others
     FROM counts
     GROUP BY partition_key
   ),
@@ -219,7 +233,9 @@ CREATE OR REPLACE MACRO clustereval._label_spread(labeled_sizes, cluster_sizes) 
     FROM sums
   )
   SELECT
-    partition_key, labeled_share, labeled_nearby, n_near,
+    partition_key, labeled_share, labeled_nearby, n_near, n_labeled,
+    clustereval._ratio(labeled_others, n_labeled) AS labeled_neighbors,
+    clustereval._ratio(all_others, n) AS neighbors,
     clustereval._ratio(labeled_nearby - by_chance, 1.0 - by_chance) AS excess,
     clustereval._ratio(sqrt(2 * spread), n_shared) AS deviation
   FROM facts;

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.gate
 
 COLUMNS = ("--label", "inventor", "--cluster", "cluster_2021")
-BY_RECORD = (*COLUMNS, "--labels-are-sample", "by_record")
+BY_RECORD = (*COLUMNS, "--labels-are-sample", "by_record", "--sampling-fraction", "0.00002")
 ROWS = pl.scan_parquet(INVENTORS)
 
 
@@ -52,6 +52,7 @@ def test_the_estimates_of_inventors(run: Run, engine_name: str) -> None:
     wanted = ce.entity_resolution_estimates(
         *(ROWS, "inventor", "cluster_2021"),
         labels_are_sample="by_record",
+        sampling_fraction=0.00002,
         confidence=0.8,
         beta=0.5,
     ).collect()
@@ -71,7 +72,7 @@ def test_the_tables(run: Run, engine_name: str) -> None:
         f"{INVENTORS}: label inventor, cluster cluster_2021, labels_are_sample by_record, "
         "confidence 0.95\n\n"
     )
-    assert re.search(r"^  pair_precision +0.913179 +0.876684 +0.949673$", table, re.MULTILINE)
+    assert re.search(r"^  pair_precision +0.913302 +0.863095 +0.946244$", table, re.MULTILINE)
     assert re.search(r"^average_label_size +mean number of rows of an entity$", table, re.MULTILINE)
 
 
@@ -124,8 +125,9 @@ def test_mistakes(fail: Fail, engine_name: str, options: tuple[str, ...], text: 
 
 
 def test_options_that_need_another(fail: Fail) -> None:
-    error = fail("entity-resolution", INVENTORS, *COLUMNS, "--confidence", "0.9")
-    assert error == "--confidence needs --labels-are-sample, which says how the labels were drawn"
+    for option in ("--confidence", "--sampling-fraction"):
+        error = fail("entity-resolution", INVENTORS, *COLUMNS, option, "0.9")
+        assert error == f"{option} needs --labels-are-sample, which says how the labels were drawn"
     error = fail("entity-resolution", INVENTORS, *BY_RECORD, "--merge-cost", "product")
     assert error == "--merge-cost cannot be combined with --labels-are-sample by_record: drop one"
 
@@ -148,6 +150,20 @@ def test_labels_that_contradict_the_design(noted: Noted, engine_name: str) -> No
     reason = "the labeled rows are not a random sample of records: in their clusters 95.7 % of"
     assert note.startswith(f"clustereval: {INVENTORS}: {reason}")
     assert f"no estimates: {reason}" in " ".join(text.split())
+
+
+@DUCKDB_AT_THE_GATE
+def test_estimates_without_an_interval_have_a_reason(noted: Noted, engine_name: str) -> None:
+    """The values are shown, so there is no note, as for a table without any value."""
+    call = ("entity-resolution", INVENTORS, *COLUMNS, "--labels-are-sample", "by_record")
+    text, note = noted(*call, "--engine", engine_name)
+    assert note == ""
+    assert re.search(r"^  pair_precision +0.913179 +NULL +NULL$", text, re.MULTILINE)
+    reason = "a label with 1064 of 130097 rows may have been drawn more than once: pass "
+    assert f"no intervals: {reason}sampling_fraction" in " ".join(text.split())
+    text, _ = noted(*call[:-1], "uniform", "--engine", engine_name)
+    reason = "pair_recall, pair_f_score: the labeled entities weigh less than 6 equal ones"
+    assert f"no interval of pair_precision, {reason}" in " ".join(text.split())
 
 
 @DUCKDB_AT_THE_GATE

@@ -113,6 +113,7 @@ _ESTIMATES = replace(
     options={
         "confidence": "confidence of the intervals of the estimates; default 0.95",
         "labels_are_sample": "",
+        "sampling_fraction": "",
     },
     heading=(("label", "cluster", "labels_are_sample", "confidence"),),
     meanings=_RESOLUTION.meanings
@@ -121,7 +122,9 @@ _ESTIMATES = replace(
         {
             "matching_rate": "share of rows whose entity has several rows",
             "average_label_size": "mean number of rows of an entity",
-            "reason": "why there is no value",
+            "n_labeled_rows": "rows with a label and a cluster",
+            "n_labeled_pairs": "pairs of these rows with the same label or cluster",
+            "reason": "why there is no value or no interval",
         }
     ),
     titles={
