@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from polars_clustereval.base.exact import percent_as_text
+from polars_clustereval.base.exact import decimals_below, percent_as_text
+from polars_clustereval.base.findings import (
+    FAR_RATIO,
+    LOW_SILHOUETTE,
+    UNDIVIDED_SHARE,
+    percent_below,
+    whole_above,
+)
 from polars_clustereval.cli.sentences import name_noise, write_sentence
-from polars_clustereval.internal.findings import silhouette_as_text
 
 from .words import LEAST_V_TEST, MOST_ALIKE, MOST_COLUMNS, MOST_NAMED, NEXT_STEPS, SUMMED_UP
 
@@ -43,16 +49,11 @@ def percent(share: float) -> str:
     return str(pl.select(percent_as_text(pl.lit(share, pl.Float64))).item())
 
 
-def _write_silhouette(value: float) -> str:
-    """Return a mean silhouette as text, in the format that is used in the findings."""
-    return str(pl.select(silhouette_as_text(pl.lit(value, pl.Float64))).item())
-
-
 #: The forms in which the names of findings show a value.
-_TEXTS_OF_VALUES: dict[str, Callable[[float], str]] = {
-    "percent": percent,
-    "silhouette": _write_silhouette,
-    "times": lambda value: f"{value:.0f}",
+_TEXTS_OF_VALUES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "percent": lambda value: percent_below(value, UNDIVIDED_SHARE),
+    "silhouette": lambda value: decimals_below(value, LOW_SILHOUETTE),
+    "times": lambda value: whole_above(value, pl.lit(FAR_RATIO)),
 }
 
 
@@ -89,7 +90,7 @@ def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
 def _fill_name(name: str, row: Mapping[str, Any]) -> str:
     """Return a text that identifies a finding among several findings of the same kind."""
     texts = {
-        field: write(row["value"])
+        field: pl.select(write(pl.lit(row["value"], pl.Float64))).item()
         for field, write in _TEXTS_OF_VALUES.items()
         if f"{{{field}}}" in name
     }

@@ -18,7 +18,11 @@ from polars_clustereval.cli.engines import read_arguments, write_queries
 from polars_clustereval.cli.noise import describe_unknown_noise
 from polars_clustereval.cli.reports import REPORTS, Meaning, explain
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.internal.findings import PointReports, findings_of_reports
+from polars_clustereval.internal.findings import (
+    PointReports,
+    findings_of_reports,
+    noise_of_findings,
+)
 
 from .answers import Answer, describe_clusters, list_answers, list_steps
 from .facts import Tables, list_facts, list_versions, list_warnings, warn_of_rows
@@ -168,7 +172,7 @@ def describe_clustering(
     chosen = options.chosen_metrics
     names = list_headlines(tables.external) if chosen is None else check_metrics(chosen, scores)
     headlines = [scores[name] for name in names if name in scores]
-    looked_at = _list_findings(compute, options, found)
+    looked_at = _list_findings(source, compute, options, found)
     return Findings(
         title=options.title or "",
         facts=list_facts(source, options, tables),
@@ -219,7 +223,7 @@ def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call
 
 
 def _list_findings(
-    compute: Compute, options: Options, found: Mapping[str, pl.DataFrame]
+    source: Source, compute: Compute, options: Options, found: Mapping[str, pl.DataFrame]
 ) -> list[pl.DataFrame]:
     """Return the findings on labels or points, or on both, depending on what the options specify.
 
@@ -232,16 +236,24 @@ def _list_findings(
     if "vector" in options.values:
         distance = options.values.get("distance", "euclidean")
         noise_as = options.values.get("noise_as")
-        states = None
-        if distance.lower() != "cosine" and "weights" not in options.values:
-            marked = {} if noise_as == "drop" else {"noise": None, "noise_as": None}
-            states = compute(options.call(_STATES, **marked)).lazy()
+        states, clusters = None, found["internal_cluster_report"]
         silhouettes = found.get("silhouette_clusters")
+        marked = {}
+        if noise_as == "singletons":
+            marked = {"noise_as": noise_of_findings(noise_as)}
+            clusters = compute(options.call(CENTROIDS, **marked))
+            if silhouettes is not None:
+                silhouettes = compute(options.call(SILHOUETTES_OF_CLUSTERS, **marked))
+        if distance.lower() != "cosine" and "weights" not in options.values:
+            states = compute(options.call(_STATES, **marked)).lazy()
+        vector = read_arguments(source, options.call(REPORTS["internal"]))["vector"]
         reports = PointReports(
             counts=found["internal_report"].lazy(),
-            clusters=found["internal_cluster_report"].lazy(),
+            clusters=clusters.lazy(),
             silhouettes=None if silhouettes is None else silhouettes.lazy(),
             states=states,
+            is_sampled=_has_sample(options),
+            names=tuple(vector) if len(vector) > 1 else (),
         )
         rows = findings_of_reports(reports, [], noise_as=noise_as, distance=distance)
         tables.append(rows.collect())

@@ -6,6 +6,13 @@ page with the same content in a browser (see ``tools/playground.py``).
 
 from __future__ import annotations
 
+from polars_clustereval.base.findings import (
+    FAR_RATIO,
+    GIANT_SHARE,
+    LOW_SILHOUETTE,
+    UNDIVIDED_SHARE,
+)
+
 __all__ = [
     "FEW_ROWS",
     "GIANT_SHARE",
@@ -67,19 +74,21 @@ MOST_ALIKE = 3
 #: The number of findings that such a combined sentence names.
 MOST_NAMED = 5
 
+_UNDIVIDED = f"{100 * UNDIVIDED_SHARE:g} %"
+
 #: By code of findings: the sentence for several findings, and the name of each of them. {percent},
 #: {silhouette} and {times} are texts for the value of a finding.
 SUMMED_UP = {
     "mixed_cluster": (
-        "{n} clusters are mixed, where less than 80 % of the rows have one label",
+        f"{{n}} clusters are mixed, where less than {_UNDIVIDED} of the rows have one label",
         "{cluster} ({percent} {label})",
     ),
     "split_label": (
-        "{n} labels are split, with less than 80 % of their rows in one cluster",
+        f"{{n}} labels are split, with less than {_UNDIVIDED} of their rows in one cluster",
         "{label} ({percent} in {cluster})",
     ),
     "low_silhouette": (
-        "{n} clusters are hardly set apart, with mean silhouettes below 0.25",
+        f"{{n}} clusters are hardly set apart, with mean silhouettes below {LOW_SILHOUETTE}",
         "{cluster} ({silhouette}, next to {other_cluster})",
     ),
     "close_clusters": (
@@ -87,7 +96,7 @@ SUMMED_UP = {
         "{cluster} and {other_cluster}",
     ),
     "far_point": (
-        "{n} clusters have a point more than ten times as far from the center as the average",
+        f"{{n}} clusters have a point over {FAR_RATIO} times as far from the center as the average",
         "{cluster} ({times} times)",
     ),
     "tiny_cluster": (
@@ -98,7 +107,10 @@ SUMMED_UP = {
 
 #: What to try next, by code of findings.
 NEXT_STEPS = {
-    "dominant_coordinate": "Scale the columns to the same spread, and cluster again.",
+    "dominant_coordinate": (
+        "Pass the columns that were clustered on. If they were not scaled, scale them to the same "
+        "spread, and cluster again."
+    ),
     "close_clusters": (
         "Try fewer clusters: {cluster} and {other_cluster} may be one. clustereval elbow compares "
         "numbers of clusters."
@@ -111,9 +123,6 @@ NEXT_STEPS = {
     "giant_cluster": "Try more clusters: {cluster} may be several.",
     "tiny_cluster": "Cluster {cluster} has few rows: it may be noise.",
 }
-
-#: A cluster with more than this share of the points is called out.
-GIANT_SHARE = 0.8
 
 # ----------------------------------------------------------------------------------------------
 # Clusters

@@ -97,7 +97,7 @@ FAULTS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
     ),
     "a column that is not scaled": (
         lambda frame: frame.with_columns(pl.col("x") * 1000),
-        "🟠 Coordinate 1 of 2 holds over 99 % of the variance within clusters: scale the columns",
+        "🟠 Coordinate 1 of 2 (x) holds over 99 % of the variance within clusters, so distances",
     ),
     "one point far away": (
         lambda frame: frame.with_columns(
