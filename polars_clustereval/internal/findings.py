@@ -126,8 +126,8 @@ def internal_findings(
           silhouette is below 0 and such clusters have at least 5 % of the points. With method
           'sample', the upper limit of the 95 % interval is compared with 0.25 and 0.
         - close_clusters: two clusters have low silhouettes, and the center of each is the nearest
-          center to that of the other, so they may be a single cluster. value is the larger of their
-          mean silhouettes.
+          center to that of the other. value is the larger of their mean silhouettes. Whether a
+          merge helps is not computed, so compare the scores of both clusterings.
         - tiny_cluster: a cluster has less than a tenth of the average size. value is the size of
           the cluster divided by the average size.
 
@@ -340,7 +340,7 @@ def _find_low_silhouettes(low: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _find_close_clusters(low: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings about pairs of clusters that may be a single cluster."""
+    """Return the findings about pairs of clusters that are hardly set apart."""
     others = low.select(
         *by,
         nearest_cluster="cluster",
@@ -359,8 +359,8 @@ def _find_close_clusters(low: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
         n=pl.col("n") + pl.col("other_n"),
         value=pl.max_horizontal("silhouette", "other_silhouette"),
         finding=pl.format(
-            "each is the nearest to the other, and their mean silhouettes are {} and {}: they "
-            "may be one cluster",
+            "each is the nearest to the other, and their mean silhouettes are {} and {}: they are "
+            "hardly set apart",
             _text_of(),
             _text_of("other_"),
         ),

@@ -26,7 +26,13 @@ from .words import LEAST_V_TEST, MOST_ALIKE, MOST_COLUMNS, MOST_NAMED, NEXT_STEP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-__all__ = ["Answer", "describe_clusters", "list_answers", "list_steps", "percent"]
+__all__ = [
+    "Answer",
+    "describe_clusters",
+    "list_answers",
+    "list_steps",
+    "percent",
+]
 
 
 class Answer(NamedTuple):
@@ -102,12 +108,31 @@ def _fill_name(name: str, row: Mapping[str, Any]) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
+def list_steps(findings: Sequence[pl.DataFrame], clusters: pl.DataFrame) -> list[str]:
     """Return suggestions for what to try next.
 
-    There is one sentence for each kind of finding that suggests a next step.
+    There is one sentence for each kind of finding that suggests a next step. `clusters` is the
+    table of clusters, which has labels or none.
     """
-    first = {row["code"]: row for table in findings for row in reversed(table.rows(named=True))}
+    labels: dict[str, Any] = {}
+    if "majority_label" in clusters.columns:
+        pure = clusters.filter(pl.col("purity") >= UNDIVIDED_SHARE)
+        labels = {str(row["cluster"]): row["majority_label"] for row in pure.to_dicts()}
+    mixed = {x for table in findings for x in table.filter(code="mixed_cluster")["cluster"]}
+
+    def is_supported(row: Mapping[str, Any]) -> bool:
+        """Return whether the labels support a merge or a split; without labels, none does.
+
+        If both clusters are at least 80 % the same label, most pairs that the merge adds have the
+        same label, so the merge raises the adjusted Rand index.
+        """
+        if row["code"] == "giant_cluster":
+            return row["cluster"] in mixed
+        names = {labels.get(str(row[name])) for name in ("cluster", "other_cluster") if name in row}
+        return row["code"] != "close_clusters" or (len(names) == 1 and None not in names)
+
+    rows = [row for table in findings for row in reversed(table.to_dicts()) if is_supported(row)]
+    first = {row["code"]: row for row in rows}
     return [
         words.format(**first[code])
         for code, words in NEXT_STEPS.items()

@@ -24,18 +24,26 @@ from polars_clustereval.internal.findings import (
     noise_of_findings,
 )
 
-from .answers import Answer, describe_clusters, list_answers, list_steps
+from .answers import (
+    Answer,
+    describe_clusters,
+    list_answers,
+    list_steps,
+    percent,
+)
 from .facts import Tables, list_facts, list_versions, list_warnings, warn_of_rows
 from .numbers import show_number
 from .reports import Reports
 from .silhouettes import average_by_cluster, average_clusters, choose_method
 from .words import (
     FEW_ROWS,
+    GIANT_SHARE,
     HEADLINES,
     HEADLINES_OF_ENTITIES,
     JUDGED,
     MOST_DESCRIBED,
     MOST_LOW_POINTS,
+    MOSTLY_IN_ONE,
     NOT_DISTINGUISHED,
     NOT_SCORES,
     QUALITIES,
@@ -178,8 +186,8 @@ def describe_clustering(
         facts=list_facts(source, options, tables),
         warnings=list_warnings(options, tables, clusters),
         notes=(),
-        answers=[*_judge_scores(headlines), *list_answers(looked_at)],
-        steps=list_steps(looked_at),
+        answers=[*_judge_scores(headlines, clusters), *list_answers(looked_at)],
+        steps=list_steps(looked_at, clusters),
         descriptions=_describe_largest(source, options, clusters, compute),
         headlines=headlines,
         groups=groups,
@@ -420,9 +428,16 @@ def list_headlines(row: Mapping[str, Any] | None) -> tuple[str, ...]:
     return HEADLINES_OF_ENTITIES if is_of_entities else HEADLINES
 
 
-def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
-    """Return a sentence for each score whose value the literature describes with a word."""
+def _judge_scores(scores: Iterable[Score], clusters: pl.DataFrame) -> list[Answer]:
+    """Return a sentence for each score whose value the literature describes with a word.
+
+    Agreement on pairs has a remark if one cluster holds most rows.
+    """
     answers = []
+    remark = ""
+    if clusters.height > 1 and clusters["share"][0] > GIANT_SHARE:
+        share = percent(clusters["share"][0])
+        remark = MOSTLY_IN_ONE.format(cluster=clusters["cluster"][0], share=share)
     for score in scores:
         if score.name in JUDGED and score.reading and score.entry is not None:
             title = f"{score.entry.title[0].lower()}{score.entry.title[1:]}"
@@ -433,6 +448,7 @@ def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
                 )
             value = show_number(score.value)
             text = f"{JUDGED[score.name]}: {score.reading}, {title} {value}{limits}"
+            text += remark if score.name == "adjusted_rand_score" else ""
             answers.append(Answer("note", text, "scores"))
     return answers
 

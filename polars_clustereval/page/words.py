@@ -21,6 +21,7 @@ __all__ = [
     "JUDGED",
     "LEAST_V_TEST",
     "MAX_CLUSTERS",
+    "MOSTLY_IN_ONE",
     "MOST_ALIKE",
     "MOST_COLUMNS",
     "MOST_DESCRIBED",
@@ -31,6 +32,7 @@ __all__ = [
     "NOT_SCORES",
     "QUALITIES",
     "SUMMED_UP",
+    "UNDIVIDED_SHARE",
 ]
 
 # ----------------------------------------------------------------------------------------------
@@ -64,6 +66,9 @@ JUDGED = {
     "silhouette": "Structure of the clusters",
 }
 
+#: A remark on the agreement with the labels where one cluster holds most rows.
+MOSTLY_IN_ONE = "; most pairs are in cluster {cluster}, which has {share} of the rows"
+
 # ----------------------------------------------------------------------------------------------
 # Findings
 # ----------------------------------------------------------------------------------------------
@@ -92,7 +97,7 @@ SUMMED_UP = {
         "{cluster} ({silhouette}, next to {other_cluster})",
     ),
     "close_clusters": (
-        "{n} pairs of clusters may be one cluster each",
+        "{n} pairs of clusters are hardly set apart, and each is the nearest to the other",
         "{cluster} and {other_cluster}",
     ),
     "far_point": (
@@ -112,15 +117,15 @@ NEXT_STEPS = {
         "spread, and cluster again."
     ),
     "close_clusters": (
-        "Try fewer clusters: {cluster} and {other_cluster} may be one. clustereval elbow compares "
-        "numbers of clusters."
+        "Try fewer clusters: {cluster} and {other_cluster} have mostly rows of the same label. "
+        "clustereval elbow compares numbers of clusters."
     ),
     "far_point": (
         "Look at the points far from the center of cluster {cluster}: they may be errors or noise."
     ),
     "mixed_cluster": "In cluster {cluster}, look at the rows whose label is not {label}.",
     "split_label": "Look at the rows of label {label} that are not in cluster {cluster}.",
-    "giant_cluster": "Try more clusters: {cluster} may be several.",
+    "giant_cluster": "Try more clusters: {cluster} has rows of several labels.",
     "tiny_cluster": "Cluster {cluster} has few rows: it may be noise.",
 }
 

@@ -273,7 +273,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
         'each is the nearest to the other, and their mean silhouettes are ',
         clustereval._silhouette_as_text(own.silhouette, own.lower, own.upper), ' and ',
         clustereval._silhouette_as_text(other.silhouette, other.lower, other.upper),
-        ': they may be one cluster'
+        ': they are hardly set apart'
       )
     FROM __ce_low AS own
     JOIN __ce_low AS other

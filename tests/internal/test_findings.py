@@ -67,7 +67,7 @@ def test_low_silhouettes_and_close_clusters(engine: Engine) -> None:
         ("close_clusters", 0, 1, 40),
     ]
     assert is_near([row["value"] for row in rows], [means[0], means[1], max(means[:2])])
-    both = f"{means[0]:.2f} and {means[1]:.2f}: they may be one cluster"
+    both = f"{means[0]:.2f} and {means[1]:.2f}: they are hardly set apart"
     assert rows[2]["finding"].endswith(both)
     assert rows[0]["finding"] == (
         f"the mean silhouette of its 20 points is {means[0]:.2f}: it is hardly set apart from the "

@@ -2,9 +2,10 @@
 
 import { asRecords } from "../values.js";
 import { chooseClusters, joinClusters } from "./clusters.js";
+import { percent } from "./numbers.js";
 import { fillTemplate } from "./page.js";
 import { chooseHeadlines, firstRow, groupScores, judgeScores } from "./scores.js";
-import { describeClusters, listAnswers, listSteps } from "./sentences.js";
+import { describeClusters, fill, listAnswers, listSteps } from "./sentences.js";
 import { readTables } from "./tables.js";
 import { listFacts, listWarnings, warnOfRows, warnOfSample } from "./warnings.js";
 
@@ -44,8 +45,8 @@ async function describe(session, input, choice, facts, say) {
       ...(await warnOfRows(session, choice, facts)),
       ...warnOfSample(method, counts.n),
     ],
-    answers: [...judgeScores(headlines, facts), ...listAnswers(findings, facts)],
-    steps: listSteps(findings, facts),
+    answers: [...judgeScores(headlines, await remarkOn(session, rows, facts), facts), ...listAnswers(findings, facts)],
+    steps: listSteps(findings, rows, facts),
     descriptions: describeLargest(tables, rows, facts),
     headlines,
     groups,
@@ -54,6 +55,14 @@ async function describe(session, input, choice, facts, say) {
     queries: [input.written(choice), ...queries.map((sql) => `${sql};`)],
     versions: await listVersions(session, input, facts),
   };
+}
+
+/** Return a remark on scores of pairs if one cluster holds most rows. */
+async function remarkOn(session, rows, { words }) {
+  const [largest] = rows;
+  if (rows.length < 2 || largest.share <= words.GIANT_SHARE) return "";
+  const share = await percent(session, largest.share);
+  return fill(words.MOSTLY_IN_ONE, { cluster: largest.cluster, share });
 }
 
 function namesOf({ clusterColumns, nameColumns }) {
