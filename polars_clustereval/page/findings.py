@@ -36,6 +36,9 @@ from .numbers import show_number
 from .reports import Reports
 from .silhouettes import average_by_cluster, average_clusters, choose_method
 from .words import (
+    CLUSTERS,
+    CLUSTERS_OF_LABELS,
+    CLUSTERS_OF_POINTS,
     FEW_ROWS,
     GIANT_SHARE,
     HEADLINES,
@@ -115,8 +118,9 @@ class Findings(NamedTuple):
     headlines: list[Score]
     #: All scores, by the title of their group.
     groups: dict[str, list[Score]]
-    #: One row per cluster, the largest first, and the meanings of its columns.
-    clusters: pl.DataFrame
+    #: By title: tables of one row per cluster, the largest first, and the meanings of the columns.
+    #: There are two if labels and points are not of the same rows, that of the points last.
+    clusters: dict[str, pl.DataFrame]
     cluster_meanings: dict[str, Meaning]
     #: The points of the lowest silhouettes: id, cluster, neighbor and silhouette.
     low_points: pl.DataFrame
@@ -176,7 +180,8 @@ def describe_clustering(
     )
     groups = _list_groups(tables, options)
     scores = {score.name: score for group in groups.values() for score in group}
-    clusters = _join_cluster_tables(tables)
+    cluster_tables = _list_cluster_tables(tables)
+    labeled, *_, clusters = (*cluster_tables.values(), *cluster_tables.values())
     chosen = options.chosen_metrics
     names = list_headlines(tables.external) if chosen is None else check_metrics(chosen, scores)
     headlines = [scores[name] for name in names if name in scores]
@@ -186,12 +191,12 @@ def describe_clustering(
         facts=list_facts(source, options, tables),
         warnings=list_warnings(options, tables, clusters),
         notes=(),
-        answers=[*_judge_scores(headlines, clusters), *list_answers(looked_at)],
-        steps=list_steps(looked_at, clusters),
+        answers=[*_judge_scores(headlines, labeled), *list_answers(looked_at)],
+        steps=list_steps(looked_at, labeled),
         descriptions=_describe_largest(source, options, clusters, compute),
         headlines=headlines,
         groups=groups,
-        clusters=clusters,
+        clusters=cluster_tables,
         cluster_meanings=CLUSTER_MEANINGS,
         low_points=_list_low_points(compute, options),
         drawn={name: found[name] for name in _DRAWN if name in found},
@@ -500,16 +505,33 @@ CLUSTER_MEANINGS = explain(
 _BY_CLUSTER = ("external_cluster_report", "internal_cluster_report", "silhouette_clusters")
 
 
-def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
+def _list_cluster_tables(tables: Tables) -> dict[str, pl.DataFrame]:
+    """Return the table of clusters by its title, or two if labels and points are of other rows."""
+    external, internal = tables.external, tables.internal
+    if external is None or internal is None or external["n"] == internal["n"]:
+        row: dict[str, Any] = external or internal or {}
+        return {CLUSTERS: _join_cluster_tables(tables.by_cluster, row["n"])}
+    of_labels, *of_points = _BY_CLUSTER
+    return {
+        CLUSTERS_OF_LABELS: _join_cluster_tables(
+            {of_labels: tables.by_cluster[of_labels]}, external["n"]
+        ),
+        CLUSTERS_OF_POINTS: _join_cluster_tables(
+            {x: tables.by_cluster[x] for x in of_points if x in tables.by_cluster}, internal["n"]
+        ),
+    }
+
+
+def _join_cluster_tables(by_cluster: Mapping[str, pl.DataFrame], n: int) -> pl.DataFrame:
     """Return one row per cluster with the columns in CLUSTER_MEANINGS, in descending order of size.
 
-    Noise points that count as singletons are clusters without a name, so the table has no rows for
-    them.
+    `n` is the number of rows in all clusters. Noise points that count as singletons are clusters
+    without a name, so the table has no rows for them.
     """
     joined: pl.DataFrame | None = None
     for name in _BY_CLUSTER:
-        if name in tables.by_cluster:
-            frame = tables.by_cluster[name].filter(pl.col("cluster").is_not_null())
+        if name in by_cluster:
+            frame = by_cluster[name].filter(pl.col("cluster").is_not_null())
             known = [] if joined is None else joined.columns
             kept = [x for x in frame.columns if x in CLUSTER_MEANINGS and x not in known]
             frame = frame.select("cluster", *(column for column in kept if column != "cluster"))
@@ -519,8 +541,7 @@ def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
                 frame = joined.join(frame.with_columns(same), on="cluster", how="left")
             joined = frame
     assert joined is not None
-    row: dict[str, Any] = tables.external or tables.internal or {}
-    joined = joined.with_columns(share=pl.col("n") / row["n"])
+    joined = joined.with_columns(share=pl.col("n") / n)
     if "std_error" in joined.columns and not joined["std_error"].sum():  # nothing is sampled
         joined = joined.drop("std_error")
     order = [name for name in CLUSTER_MEANINGS if name in joined.columns]

@@ -14,6 +14,9 @@ from polars_clustereval.base.findings import (
 )
 
 __all__ = [
+    "CLUSTERS",
+    "CLUSTERS_OF_LABELS",
+    "CLUSTERS_OF_POINTS",
     "FEW_ROWS",
     "GIANT_SHARE",
     "HEADLINES",
@@ -133,6 +136,9 @@ NEXT_STEPS = {
 # Clusters
 # ----------------------------------------------------------------------------------------------
 
+#: The title of the table by cluster, and those of two if labels and points are of other rows.
+CLUSTERS = "Clusters"
+CLUSTERS_OF_LABELS, CLUSTERS_OF_POINTS = "Clusters: rows with a label", "Clusters: points"
 #: The number of columns that are named for a cluster, and the smallest v-test of such a column.
 MOST_COLUMNS = 3
 LEAST_V_TEST = 2.0

@@ -85,7 +85,7 @@ def test_a_good_clustering(run: Run, write_points: Callable[..., Path]) -> None:
 FAULTS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
     "two clusters merged": (
         lambda frame: frame.with_columns(pl.col("cluster").replace(2, 1)),
-        "🟠 Cluster 1: 50 % of the cluster's 200 rows have its most frequent label: 1",
+        "🔴 Cluster 1: 50 % of the cluster's 200 rows have its most frequent label: 1",
     ),
     "a cluster split": (
         lambda frame: frame.with_columns(
@@ -233,6 +233,25 @@ def test_title_and_rows(run: Run, tmp_path: Path) -> None:
     markdown = page(run, path, "--title", "Night <1> & 2")
     assert markdown.startswith("# Night `<1>` `&` 2\n")
     assert "rows with a label **10**, points **12**" in markdown
+
+
+def test_tables_of_clusters_have_one_base_each(run: Run, write_points: Callable[..., Path]) -> None:
+    """Only 30 of 100 points of each cluster have a label, and none of those of cluster 2."""
+    labels = pl.when((pl.int_range(pl.len()) < 90) & (pl.col("cluster") < 2)).then("label")
+    markdown = page(run, write_points(grid().with_columns(label=labels)))
+    tables = dict(re.findall(r"^## (Clusters.*)\n\n((?:\|.*\n)+)", markdown, re.MULTILINE))
+    rows = {
+        title: [[x.strip() for x in line.split("|")[1:-1]] for line in text.splitlines()]
+        for title, text in tables.items()
+    }
+    assert list(rows) == ["Clusters: rows with a label", "Clusters: points"]
+    labeled, points = rows.values()
+    assert labeled[0] == ["cluster", "n", "share", "n labels", "majority label", "purity"]
+    assert [line[:3] for line in labeled[2:]] == [["0", "30", "0.5"], ["1", "30", "0.5"]]
+    assert [line[:3] for line in points[2:]] == [[x, "100", "0.3333"] for x in "012"]
+    assert "purity" not in points[0]
+    assert "silhouette" in points[0]
+    assert page(run, write_points(grid())).count("## Clusters\n") == 1
 
 
 def test_many_clusters_are_summed_up(run: Run, tmp_path: Path) -> None:

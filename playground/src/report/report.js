@@ -1,7 +1,7 @@
 /** The report: what `clustereval report` writes about one clustering, computed in the browser. */
 
 import { asRecords } from "../values.js";
-import { chooseClusters, joinClusters } from "./clusters.js";
+import { chooseClusters, listClusterTables } from "./clusters.js";
 import { percent } from "./numbers.js";
 import { fillTemplate } from "./page.js";
 import { chooseHeadlines, firstRow, groupScores, judgeScores } from "./scores.js";
@@ -32,9 +32,8 @@ async function describe(session, input, choice, facts, say) {
   const isSample = method.method === "sample";
   const groups = groupScores(tables, facts, { isSample, distance: choice.distance });
   const headlines = chooseHeadlines(groups, tables, facts);
-  const counts = firstRow(tables, "external_report") ?? firstRow(tables, "internal_report");
-  const clusters = joinClusters(tables, counts.n, facts);
-  const rows = clusters.rows;
+  const clusters = listClusterTables(tables, facts);
+  const [labeled, { rows }] = [clusters[0].rows, clusters.at(-1)];
   const found = ["external_findings", "internal_findings"].filter((name) => name in tables);
   const findings = found.map((name) => asRecords(tables[name]));
   return {
@@ -43,14 +42,18 @@ async function describe(session, input, choice, facts, say) {
     warnings: [
       ...(await listWarnings(session, choice, tables, rows, facts)),
       ...(await warnOfRows(session, choice, facts)),
-      ...warnOfSample(method, counts.n),
+      ...warnOfSample(method, firstRow(tables, "internal_report")?.n),
     ],
-    answers: [...judgeScores(headlines, await remarkOn(session, rows, facts), facts), ...listAnswers(findings, facts)],
-    steps: listSteps(findings, rows, facts),
+    answers: [...judgeScores(headlines, await remarkOn(session, labeled, facts), facts), ...listAnswers(findings, facts)],
+    steps: listSteps(findings, labeled, facts),
     descriptions: describeLargest(tables, rows, facts),
     headlines,
     groups,
-    clusters: { ...clusters, ...chooseClusters(clusters, facts), ...namesOf(facts) },
+    clusters: clusters.map((table) => ({
+      ...table,
+      ...chooseClusters(table, facts),
+      ...namesOf(facts),
+    })),
     lowPoints: "silhouette_samples" in tables ? asRecords(tables.silhouette_samples) : null,
     queries: [input.written(choice), ...queries.map((sql) => `${sql};`)],
     versions: await listVersions(session, input, facts),
