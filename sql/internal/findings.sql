@@ -17,7 +17,8 @@ CREATE OR REPLACE MACRO clustereval._coordinate_names(text) AS
 -- n_dims coordinates, or NULL.
 CREATE OR REPLACE MACRO clustereval._coordinates_as_text(places, n_dims, names) AS
   concat(
-    list_aggregate(places[:5], 'string_agg', ', '), CASE WHEN len(places) > 5 THEN ', …' ELSE '' END,
+    list_aggregate(places[:5], 'string_agg', ', '),
+    CASE WHEN len(places) > 5 THEN ', …' ELSE '' END,
     ' of ', n_dims,
     CASE
       WHEN len(names) = n_dims THEN concat(
@@ -185,7 +186,9 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   ),
   -- The largest distance of a distorted cluster is more than a tenth of the sum of all.
   __ce_distorted AS (
-    SELECT *, coalesce(farness > clustereval._far_ratio() AND 10 * farness > n, FALSE) AS is_distorted
+    SELECT
+      *,
+      coalesce(farness > clustereval._far_ratio() AND 10 * farness > n, FALSE) AS is_distorted
     FROM __ce_measured
   ),
   __ce_states AS MATERIALIZED (

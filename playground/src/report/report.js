@@ -34,6 +34,7 @@ async function describe(session, input, choice, facts, say) {
   const headlines = chooseHeadlines(groups, tables, facts);
   const clusters = listClusterTables(tables, facts);
   const [labeled, { rows }] = [clusters[0].rows, clusters.at(-1)];
+  const remark = await remarkOn(session, labeled, facts);
   const found = ["external_findings", "internal_findings"].filter((name) => name in tables);
   const findings = found.map((name) => asRecords(tables[name]));
   return {
@@ -44,7 +45,7 @@ async function describe(session, input, choice, facts, say) {
       ...(await warnOfRows(session, choice, facts)),
       ...warnOfSample(method, firstRow(tables, "internal_report")?.n),
     ],
-    answers: [...judgeScores(headlines, await remarkOn(session, labeled, facts), facts), ...listAnswers(findings, facts)],
+    answers: [...judgeScores(headlines, remark, facts), ...listAnswers(findings, facts)],
     steps: listSteps(findings, labeled, facts),
     descriptions: describeLargest(tables, rows, facts),
     headlines,

@@ -87,8 +87,9 @@ export function judgeScores(scores, remark, { words }) {
     .map(({ name, title, value, limits, reading }) => {
       const what = title[0].toLowerCase() + title.slice(1);
       const within = limits === "" ? "" : `, ${limits.replace(":", "")}`;
+      const score = `${what} ${showNumber(value)}${within}`;
       const behind = name === "adjusted_rand_score" ? remark : "";
-      const text = `${words.JUDGED[name]}: ${reading}, ${what} ${showNumber(value)}${within}${behind}`;
+      const text = `${words.JUDGED[name]}: ${reading}, ${score}${behind}`;
       return { severity: "note", text, place: "scores" };
     });
 }
