@@ -191,19 +191,23 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       coalesce(farness > clustereval._far_ratio() AND 10 * farness > n, FALSE) AS is_distorted
     FROM __ce_measured
   ),
-  __ce_states AS MATERIALIZED (
-    SELECT state.partition_key, state.n, state.m2, coalesce(own.is_distorted, FALSE) AS is_distorted
+  __ce_states AS (
+    SELECT partition_key, one.cluster AS cluster_key, n, m2
     FROM clustereval.cluster_states(
       tbl, vector, cluster, partition_by := partition_by, noise := noise,
       noise_as := clustereval._noise_of_findings(noise_as), missing := missing
-    ) AS state
+    ) AS one
+  ),
+  __ce_marked_states AS (
+    SELECT state.partition_key, state.n, state.m2, coalesce(own.is_distorted, FALSE) AS is_distorted
+    FROM __ce_states AS state
     LEFT JOIN __ce_distorted AS own
       ON own.partition_key IS NOT DISTINCT FROM state.partition_key
-      AND own.cluster_key = state.cluster
+      AND own.cluster_key = state.cluster_key
   ),
   __ce_dominant AS MATERIALIZED (
     SELECT *
-    FROM clustereval._dominant_coordinates(__ce_states)
+    FROM clustereval._dominant_coordinates(__ce_marked_states)
     WHERE lower(distance) <> 'cosine' AND weights IS NULL
   ),
   -- Silhouettes that say something of their cluster: not of a column or a point.
