@@ -6,14 +6,49 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .exact import count_as_text, percent_as_text, ratio
+from .exact import count_as_text, percent_as_text, ratio, whole_as_text, widen
 from .frames import join_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: The limits of findings, which sql/base/findings.sql repeats: a share of rows with one label below
+#: which a cluster is mixed, a share that is a problem, the share of a giant cluster, that of a
+#: dominant coordinate, a mean silhouette that is "no substantial structure" (Kaufman and Rousseeuw
+#: 1990), and a distance in terms of the mean distance.
+UNDIVIDED_SHARE, PROBLEM_SHARE, GIANT_SHARE, DOMINANT_SHARE = 0.8, 0.5, 0.8, 0.9
+LOW_SILHOUETTE, FAR_RATIO = 0.25, 10
+
 #: The severities of findings, the worst first.
 _SEVERITIES = ("problem", "warning", "note")
+
+
+def are_many(n_affected: pl.Expr, total: pl.Expr) -> pl.Expr:
+    """Return whether `n_affected` of `total` rows are enough for a problem."""
+    return 20 * widen(n_affected) >= widen(total)
+
+
+def problem_if(condition: pl.Expr) -> pl.Expr:
+    """Return the severity 'problem' where the condition is true, otherwise 'warning'."""
+    return pl.when(condition).then(pl.lit("problem")).otherwise(pl.lit("warning"))
+
+
+def percent_below(share: pl.Expr, most: float) -> pl.Expr:
+    """Return a share below `most` as a percentage, such as 'just below 80 %' if it rounds to it."""
+    near = pl.format("just below {}", percent_as_text(pl.lit(most)))
+    return pl.when(share >= most - 0.005).then(near).otherwise(percent_as_text(share))
+
+
+def percent_above(share: pl.Expr, least: float) -> pl.Expr:
+    """Return a share above `least` as a percentage, such as 'just over 80 %' if it rounds to it."""
+    near = pl.format("just over {}", percent_as_text(pl.lit(least)))
+    return pl.when(share < least + 0.005).then(near).otherwise(percent_as_text(share))
+
+
+def whole_above(x: pl.Expr, least: pl.Expr) -> pl.Expr:
+    """Return x > `least` as a whole number, such as 'just over 10' if it rounds to `least`."""
+    near = pl.format("just over {}", least)
+    return pl.when(x < least + 0.5).then(near).otherwise(whole_as_text(x))
 
 
 def make_finding(
@@ -59,8 +94,6 @@ def findings_on_sizes(
     )
     are_noise = pl.when(n_noise == 1).then(pl.lit("is")).otherwise(pl.lit("are"))
     share = ratio(size, total)
-    is_near = share < 0.805
-    percent = pl.when(is_near).then(pl.lit("just over 80 %")).otherwise(percent_as_text(share))
     sizes = join_partitions(
         cluster_sizes.filter(pl.col("cluster").is_not_null()), list(keys), row_counts
     )
@@ -106,7 +139,7 @@ def findings_on_sizes(
             finding="there is one cluster: scores that compare clusters are not defined",
         ),
         make_finding(
-            sizes.filter((n_clusters > 1) & (5 * size > 4 * total)),
+            sizes.filter((n_clusters > 1) & (share > GIANT_SHARE)),
             keys,
             4,
             "giant_cluster",
@@ -117,7 +150,7 @@ def findings_on_sizes(
             finding=pl.format(
                 f"it holds {{}} of the {unit}s: scores by {unit} or by pair say little of the "
                 "other clusters",
-                percent,
+                percent_above(share, GIANT_SHARE),
             ),
         ),
     ]

@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.exact import count_as_text, percent_as_text
-from polars_clustereval.base.findings import findings_on_sizes, make_finding, sort_findings
+from polars_clustereval.base.exact import count_as_text, count_pairs, widen
+from polars_clustereval.base.findings import (
+    PROBLEM_SHARE,
+    UNDIVIDED_SHARE,
+    are_many,
+    findings_on_sizes,
+    make_finding,
+    percent_below,
+    problem_if,
+    sort_findings,
+)
 from polars_clustereval.base.frames import join_partitions, join_small
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.base.text_frame import show_whole_texts
@@ -62,11 +71,13 @@ def external_findings(
         - giant_cluster: a cluster has more than 80 % of the rows. value is the share of rows in
           this cluster.
         - mixed_cluster: fewer than 80 % of the rows in a cluster have its most frequent label,
-          which is in the column label. value is the purity of the cluster. A purity below one half
-          is a problem.
+          which is in the column label. value is the purity of the cluster. It is a problem if its
+          purity is below one half and all such clusters have at least 5 % of the rows outside their
+          majorities, or if its pairs of different labels are more than a quarter of the pairs in
+          all clusters.
         - split_label: fewer than 80 % of the rows with a label are in its most frequent cluster,
-          which is in the column cluster. value is the recall of the label. A recall below one half
-          is a problem.
+          which is in the column cluster. value is the recall of the label. It is a problem under
+          the same conditions, unless there are more clusters than labels.
 
         If there are no findings, the result is empty.
 
@@ -93,8 +104,9 @@ def external_findings(
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
     keys = list(table.keys)
+    row_counts = _rows_of_partitions(table, noise_as)
     findings = findings_on_sizes(
-        _rows_of_partitions(table, noise_as),
+        row_counts,
         table.cluster_sizes,
         keys,
         unit="row",
@@ -102,10 +114,22 @@ def external_findings(
     )
     findings += [
         _find_divided(
-            table, "cluster", "label", 5, "mixed_cluster", "have its most frequent label"
+            table,
+            row_counts,
+            "cluster",
+            "label",
+            5,
+            "mixed_cluster",
+            "have its most frequent label",
         ),
         _find_divided(
-            table, "label", "cluster", 6, "split_label", "are in the cluster that has the most"
+            table,
+            row_counts,
+            "label",
+            "cluster",
+            6,
+            "split_label",
+            "are in the cluster that has the most",
         ),
     ]
     ordered = sort_findings(findings, keys, ("cluster", "label"))
@@ -113,19 +137,33 @@ def external_findings(
 
 
 def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.LazyFrame:
-    """Return one row per partition, with its row counts, n_clusters and total_noise."""
+    """Return one row per partition: its row counts, n_clusters, n_labels, pairs and total_noise.
+
+    cluster_pairs and label_pairs are the numbers of pairs with the same cluster or label.
+    """
     keys = list(table.keys)
-    copies = {"n_clusters": pl.col("copies")}
-    counts = table.sum_by_partition(table.cluster_sizes, copies)
+    terms = {
+        "n_clusters": pl.col("copies"),
+        "cluster_pairs": count_pairs(pl.col("cluster_size")) * pl.col("copies"),
+    }
+    counts = table.sum_by_partition(table.cluster_sizes, terms)
+    terms = {"n_labels": pl.col("copies"), "label_pairs": count_pairs(pl.col("label_size"))}
+    labels = table.sum_by_partition(table.label_sizes, terms)
     dropped = pl.col("n_noise") if noise_as == "drop" else pl.lit(0)
-    counted = join_partitions(table.row_counts, keys, counts, how="left")
+    counted = join_partitions(table.row_counts, keys, counts, labels, how="left")
     return counted.with_columns(
         pl.col("n_clusters").fill_null(0), total_noise=pl.col("total") + dropped
     )
 
 
 def _find_divided(
-    table: ContingencyTable, side: str, other: str, place: int, code: str, words: str
+    table: ContingencyTable,
+    row_counts: pl.LazyFrame,
+    side: str,
+    other: str,
+    place: int,
+    code: str,
+    words: str,
 ) -> pl.LazyFrame:
     """Return one finding for each cluster with mixed labels, or for each label that is split.
 
@@ -133,24 +171,32 @@ def _find_divided(
     `place` and `code` are passed to make_finding. `words` is the end of the finding's text, which
     begins with the share of the largest part.
     """
-    by = [*table.keys, side]
+    keys, by = list(table.keys), [*table.keys, side]
     sizes = getattr(table, f"{side}_sizes")
-    size, majority_n = pl.col(f"{side}_size"), pl.col(f"{side}_majority_n")
-    is_divided = (5 * majority_n < 4 * size) & pl.col(side).is_not_null()
-    described = describe_side(table, sizes, side, other)
-    divided = join_small(described, by, sizes.filter(is_divided).select(by))
+    is_divided = pl.col(f"{side}_majority_n") / pl.col(f"{side}_size") < UNDIVIDED_SHARE
+    chosen = sizes.filter(is_divided & pl.col(side).is_not_null()).select(by)
+    divided = join_small(describe_side(table, sizes, side, other), by, chosen)
     share, n = pl.col("share"), pl.col("size")
-    severity = pl.when(share < 0.5).then(pl.lit("problem")).otherwise(pl.lit("warning"))
-    is_near = share >= 0.795
-    percent = pl.when(is_near).then(pl.lit("just below 80 %")).otherwise(percent_as_text(share))
+    # The rows outside the majorities of all whose share is a problem.
+    n_outside = pl.when(share < PROBLEM_SHARE).then(n - pl.col("majority_n")).otherwise(0).sum()
+    partition = [pl.col(name) for name in keys] or [pl.lit(0)]
+    divided = divided.with_columns(n_outside=n_outside.over(partition))
+    divided = join_partitions(divided, keys, row_counts)
+    is_problem = (share < PROBLEM_SHARE) & are_many(pl.col("n_outside"), pl.col("total"))
+    is_problem |= 4 * widen(pl.col("divided_pairs")) > pl.col(f"{side}_pairs")
+    if side == "label":
+        # With more clusters than labels, some labels have to be split.
+        is_problem &= pl.col("n_clusters") <= pl.col("n_labels")
+    problem, usual = (percent_below(share, most) for most in (PROBLEM_SHARE, UNDIVIDED_SHARE))
+    percent = pl.when(share < PROBLEM_SHARE).then(problem).otherwise(usual)
     text = pl.format(f"{{}} of the {side}'s {{}} {words}", percent, count_as_text(n, "row"))
     columns = {side: pl.col(side), other: pl.col("majority")}
     return make_finding(
         divided,
-        list(table.keys),
+        keys,
         place,
         code,
-        severity=severity,
+        severity=problem_if(is_problem),
         n=n,
         value=share,
         finding=text,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -9,13 +10,23 @@ import polars as pl
 from polars_clustereval.base.checks import check_frame, check_partition_keys, key_columns
 from polars_clustereval.base.exact import (
     count_as_text,
+    decimals_as_text,
     decimals_below,
-    percent_as_text,
     ratio,
-    whole_as_text,
     widen,
 )
-from polars_clustereval.base.findings import findings_on_sizes, make_finding, sort_findings
+from polars_clustereval.base.findings import (
+    DOMINANT_SHARE,
+    FAR_RATIO,
+    LOW_SILHOUETTE,
+    are_many,
+    findings_on_sizes,
+    make_finding,
+    percent_above,
+    problem_if,
+    sort_findings,
+    whole_above,
+)
 from polars_clustereval.base.frames import join_partitions, to_user_frame
 from polars_clustereval.base.growth import SILHOUETTES
 from polars_clustereval.base.tables import table_function
@@ -24,6 +35,7 @@ from polars_clustereval.base.text_frame import show_whole_texts
 from .report import internal_cluster_report, internal_report
 from .silhouette import silhouette_clusters
 from .states import cluster_states
+from .vectors import check_vector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,10 +56,8 @@ _FINDING_COLUMNS = (
     "value",
     "finding",
 )
-#: Mean silhouettes below this mean "no substantial structure" (Kaufman and Rousseeuw 1990).
-_LEAST_SILHOUETTE = 0.25
-#: A point is far away if its distance is this many times the mean distance.
-_FAR = 10
+#: The number of standard errors to each limit of a 95 % interval.
+_ERRORS = NormalDist().inv_cdf(0.975)
 
 
 @table_function("points", guide="findings", growth=SILHOUETTES)
@@ -96,23 +106,33 @@ def internal_findings(
 
         - dropped_rows, noise_rows, one_cluster and giant_cluster, which have the same meaning as in
           external_findings.
-        - low_silhouette: the mean silhouette of a cluster is below 0.25, which Kaufman and
-          Rousseeuw interpret as no substantial structure. value is the mean silhouette, and
-          other_cluster is the cluster with the nearest center. If the mean silhouette is below 0,
-          the finding is a problem.
-        - close_clusters: two clusters have low silhouettes, and the center of each is the nearest
-          center to that of the other, so they may be a single cluster. value is the larger of their
-          mean silhouettes.
+        - dominant_coordinate: one coordinate, numbered from 1, accounts for more than 90 % of the
+          variance within clusters, on average over the points. Several coordinates can do so
+          together, if their spreads are at least ten times those of the others, which are at least
+          a quarter of the coordinates. Then coordinate is the first of them. value is the share of
+          the variance. The finding has the names of coordinates that are columns. In such a
+          partition, low_silhouette and close_clusters are not reported, because distances say
+          little of the other coordinates. Dominant coordinates are not reported for cosine
+          distances or if weights are used.
         - far_point: the farthest point of a cluster is more than 10 times as far from the center as
           the cluster's points are on average. value is the ratio of these distances. For
-          sqeuclidean, the square root of the ratio is compared with 10, and value is this root.
-        - dominant_coordinate: a coordinate, numbered from 1, accounts for more than 90 % of the
-          variance within clusters. value is this share. Dominant coordinates are not reported for
-          cosine distances or if weights are used.
+          sqeuclidean, the square root of the ratio is compared with 10, and value is this root. If
+          the distance of this point is more than a tenth of the sum of all, it can lower the
+          silhouettes of the others, so low_silhouette and close_clusters are not reported for the
+          cluster.
+        - low_silhouette: the mean silhouette of a cluster is below 0.25, which Kaufman and
+          Rousseeuw interpret as no substantial structure. value is the mean silhouette, and
+          other_cluster is the cluster with the nearest center. The finding is a problem if the mean
+          silhouette is below 0 and such clusters have at least 5 % of the points. With method
+          'sample', the upper limit of the 95 % interval is compared with 0.25 and 0.
+        - close_clusters: two clusters have low silhouettes, and the center of each is the nearest
+          center to that of the other. value is the larger of their mean silhouettes. Whether a
+          merge helps is not computed, so compare the scores of both clusterings.
         - tiny_cluster: a cluster has less than a tenth of the average size. value is the size of
           the cluster divided by the average size.
 
-        If there are no findings, the result is empty.
+        If noise counts as singletons, clusters are compared without noise. If there are no
+        findings, the result is empty.
 
     Raises
     ------
@@ -144,10 +164,10 @@ def internal_findings(
     inner = {f"__ce_{name}": key for name, key in keys.items()}
     rows = lazy.with_columns(key_columns(inner))
     by = list(inner)
-    shared: dict[str, Any] = {"partition_by": by or None, "missing": missing}
-    marked: dict[str, Any] = {**shared, "noise": noise, "noise_as": noise_as}
+    marked: dict[str, Any] = {"partition_by": by or None, "missing": missing, "noise": noise}
     points: dict[str, Any] = {**marked, "distance": distance, "p": p, "weights": weights}
-    counts = internal_report(rows, vector, cluster, **points)
+    counts = internal_report(rows, vector, cluster, **points, noise_as=noise_as)
+    marked["noise_as"] = points["noise_as"] = noise_of_findings(noise_as)
     clusters = internal_cluster_report(rows, vector, cluster, **points)
     silhouettes = silhouette_clusters(
         rows,
@@ -160,10 +180,13 @@ def internal_findings(
         random_state=random_state,
         **points,
     )
-    states = cluster_states(rows, vector, cluster, **(marked if noise_as == "drop" else shared))
+    states = cluster_states(rows, vector, cluster, **marked)
     is_scaled = distance.lower() == "cosine" or weights is not None
+    names = check_vector(lazy, vector, pl.lit(True), missing).names
     ordered = findings_of_reports(
-        PointReports(counts, clusters, silhouettes, None if is_scaled else states),
+        PointReports(
+            counts, clusters, silhouettes, None if is_scaled else states, method == "sample", names
+        ),
         by,
         noise_as=noise_as,
         distance=distance,
@@ -179,9 +202,19 @@ class PointReports(NamedTuple):
     clusters: pl.LazyFrame
     """The result of internal_cluster_report."""
     silhouettes: pl.LazyFrame | None
-    """The columns cluster and silhouette of silhouette_clusters, or None to skip silhouettes."""
+    """The columns cluster, silhouette and, if sampled, std_error of silhouette_clusters, or None to
+    skip silhouettes."""
     states: pl.LazyFrame | None
     """The result of cluster_states, or None to skip the findings on coordinates."""
+    is_sampled: bool = False
+    """Whether the silhouettes are estimated from a sample."""
+    names: tuple[str, ...] = ()
+    """The names of the coordinates, if each is a column."""
+
+
+def noise_of_findings(noise_as: NoiseAs | None) -> NoiseAs | None:
+    """Return how clusters are compared: no point of noise is the nearest cluster of another."""
+    return "drop" if noise_as == "singletons" else noise_as
 
 
 def findings_of_reports(
@@ -189,18 +222,24 @@ def findings_of_reports(
 ) -> pl.LazyFrame:
     """Return the rows of internal_findings, based on reports with the partition columns `by`."""
     row_counts = _points_of_partitions(reports.counts, by, noise_as)
-    measured = _join_measures(reports, row_counts, by)
+    measured = _join_measures(reports, row_counts, by, is_squared=distance.lower() == "sqeuclidean")
     sizes = measured.select(*by, "cluster", cluster_size="n")
     findings = findings_on_sizes(row_counts, sizes, by, unit="point", complement="vector")
-    is_squared = distance.lower() == "sqeuclidean"
+    if reports.states is not None:
+        dominant = _dominant_coordinates(reports.states, measured, by).cache()
+        findings.append(_find_dominant_coordinates(dominant, by, reports.names))
+        measured = join_partitions(measured, by, dominant.select(*by, "places"), how="left")
+    is_unscaled = pl.lit(False) if reports.states is None else pl.col("places").is_not_null()
+    # Silhouettes that say something of their cluster: not of a column or a point.
+    low = measured.filter(
+        pl.col("n") > 1, pl.col("upper") < LOW_SILHOUETTE, ~pl.col("is_distorted"), ~is_unscaled
+    )
     findings += [
-        _find_low_silhouettes(measured, by),
-        _find_close_clusters(measured, by),
-        _find_far_points(measured, by, is_squared=is_squared),
+        _find_low_silhouettes(low, by),
+        _find_close_clusters(low, by),
+        _find_far_points(measured, by),
         _find_tiny_clusters(measured, by),
     ]
-    if reports.states is not None:
-        findings.append(_find_dominant_coordinates(reports.states, by))
     ordered = sort_findings(findings, by, ("cluster", "coordinate"))
     return ordered.select(*by, *_FINDING_COLUMNS)
 
@@ -216,70 +255,99 @@ def _points_of_partitions(
     ).cache()
 
 
-def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+def _join_measures(
+    reports: PointReports, row_counts: pl.LazyFrame, by: list[str], *, is_squared: bool
+) -> pl.LazyFrame:
     """Return the values used in the findings, with one row per cluster and no noise singletons."""
     # The report is sorted, so row numbers have its order. Lists and structs could not be compared.
     named = reports.clusters.filter(pl.col("cluster").is_not_null())
-    clusters = named.drop("centroid").with_row_index("number")
+    farness = ratio(pl.col("max_distance"), pl.col("mean_distance"))
+    # For squared distances, the root of the ratio is the ratio of lengths.
+    clusters = named.drop("centroid").with_columns(
+        farness=farness.sqrt() if is_squared else farness
+    )
+    clusters = clusters.with_row_index("number")
+    error = pl.col("std_error") if reports.is_sampled else pl.lit(0.0)
     if reports.silhouettes is None:
-        joined = clusters.with_columns(silhouette=pl.lit(None, pl.Float64))
+        joined = clusters.with_columns(silhouette=pl.lit(None, pl.Float64), error=error)
     else:
         # From the same input, two engines may read the clusters as different types.
         dtype = clusters.collect_schema()["cluster"]
-        spreads = reports.silhouettes.select(*by, pl.col("cluster").cast(dtype), "silhouette")
+        spreads = reports.silhouettes.select(
+            *by, pl.col("cluster").cast(dtype), "silhouette", error=error
+        )
         joined = clusters.join(spreads, on=[*by, "cluster"], how="left", nulls_equal=True)
+    joined = joined.with_columns(
+        lower=pl.col("silhouette") - _ERRORS * pl.col("error"),
+        upper=pl.col("silhouette") + _ERRORS * pl.col("error"),
+        # The largest distance is more than a tenth of the sum of all.
+        is_distorted=(
+            (pl.col("farness") > FAR_RATIO) & (10 * pl.col("farness") > pl.col("n"))
+        ).fill_null(value=False),
+    )
     return join_partitions(joined, by, row_counts.select(*by, "total", "n_clusters")).cache()
 
 
-def silhouette_as_text(silhouette: pl.Expr) -> pl.Expr:
-    """Return the mean silhouette of a poorly separated cluster as text."""
-    below_0 = decimals_below(silhouette, 0)
-    below_least = decimals_below(silhouette, _LEAST_SILHOUETTE)
-    return pl.when(silhouette < 0).then(below_0).otherwise(below_least)
+def silhouette_as_text(silhouette: pl.Expr, lower: pl.Expr, upper: pl.Expr) -> pl.Expr:
+    """Return the mean silhouette of a poorly separated cluster as text.
+
+    `lower` and `upper` are the limits of its interval, which are the silhouette itself unless it is
+    estimated from a sample.
+    """
+
+    def below(x: pl.Expr) -> pl.Expr:
+        low = decimals_below(x, LOW_SILHOUETTE)
+        return pl.when(upper < 0).then(decimals_below(x, 0)).otherwise(low)
+
+    interval = pl.format(
+        " (of a sample; 95 % interval {} to {})", decimals_as_text(lower), below(upper)
+    )
+    is_sampled = lower < upper
+    return pl.concat_str(
+        below(silhouette), pl.when(is_sampled).then(interval).otherwise(pl.lit(""))
+    )
 
 
-def _find_low_silhouettes(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+def _text_of(prefix: str = "") -> pl.Expr:
+    """Return the text of the mean silhouette in the columns that begin with `prefix`."""
+    return silhouette_as_text(*(pl.col(f"{prefix}{x}") for x in ("silhouette", "lower", "upper")))
+
+
+def _find_low_silhouettes(low: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return the findings about clusters with a low mean silhouette."""
-    n, silhouette = pl.col("n"), pl.col("silhouette")
-    is_negative = silhouette < 0
-    severity = pl.when(is_negative).then(pl.lit("problem")).otherwise(pl.lit("warning"))
+    n, is_negative = pl.col("n"), pl.col("upper") < 0
+    partition = [pl.col(name) for name in by] or [pl.lit(0)]
+    n_negative = pl.when(is_negative).then(n).otherwise(0).sum().over(partition)
     reason = (
         pl.when(is_negative)
         .then(pl.lit("they are nearer to another cluster than to each other"))
         .otherwise(pl.lit("it is hardly set apart from the clusters around it"))
     )
     return make_finding(
-        measured.filter((n > 1) & (silhouette < _LEAST_SILHOUETTE)),
+        low.with_columns(n_negative=n_negative),
         by,
         5,
         "low_silhouette",
-        severity=severity,
+        severity=problem_if(is_negative & are_many(pl.col("n_negative"), pl.col("total"))),
         cluster=pl.col("cluster"),
         other_cluster=pl.col("nearest_cluster"),
         n=n,
-        value=silhouette,
+        value=pl.col("silhouette"),
         finding=pl.format(
-            "the mean silhouette of its {} is {}: {}",
-            count_as_text(n, "point"),
-            silhouette_as_text(silhouette),
-            reason,
+            "the mean silhouette of its {} is {}: {}", count_as_text(n, "point"), _text_of(), reason
         ),
     )
 
 
-def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings about pairs of clusters that may be a single cluster."""
-    low = measured.filter((pl.col("n") > 1) & (pl.col("silhouette") < _LEAST_SILHOUETTE))
+def _find_close_clusters(low: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the findings about pairs of clusters that are hardly set apart."""
     others = low.select(
         *by,
         nearest_cluster="cluster",
         cluster="nearest_cluster",
-        other_number="number",
-        other_n="n",
-        other_silhouette="silhouette",
+        **{f"other_{name}": name for name in ("number", "n", "silhouette", "lower", "upper")},
     )
     pairs = low.join(others, on=[*by, "cluster", "nearest_cluster"], nulls_equal=True)
-    own, other = pl.col("silhouette"), pl.col("other_silhouette")
     return make_finding(
         pairs.filter(pl.col("number") < pl.col("other_number")),
         by,
@@ -289,72 +357,117 @@ def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
         cluster=pl.col("cluster"),
         other_cluster=pl.col("nearest_cluster"),
         n=pl.col("n") + pl.col("other_n"),
-        value=pl.max_horizontal(own, other),
+        value=pl.max_horizontal("silhouette", "other_silhouette"),
         finding=pl.format(
-            "each is the nearest to the other, and their mean silhouettes are {} and {}: they "
-            "may be one cluster",
-            silhouette_as_text(own),
-            silhouette_as_text(other),
+            "each is the nearest to the other, and their mean silhouettes are {} and {}: they are "
+            "hardly set apart",
+            _text_of(),
+            _text_of("other_"),
         ),
     )
 
 
-def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool) -> pl.LazyFrame:
-    """Return the findings about clusters that have a point very far from the center.
-
-    Such a point is more than ten times as far from the center as the points of the cluster are on
-    average. If `is_squared` is true, distances are squared, and the square roots of their ratios
-    are used.
-    """
-    ratio_of_distances = ratio(pl.col("max_distance"), pl.col("mean_distance"))
-    if is_squared:
-        ratio_of_distances = ratio_of_distances.sqrt()
+def _find_far_points(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the findings about clusters that have a point very far from the center."""
+    farness = pl.col("farness")
     return make_finding(
-        measured.filter(ratio_of_distances > _FAR),
+        measured.filter(farness > FAR_RATIO),
         by,
-        7,
+        3,
         "far_point",
         severity="warning",
         cluster=pl.col("cluster"),
         n=pl.col("n"),
-        value=ratio_of_distances,
+        value=farness,
         finding=pl.format(
             "its farthest point is {} times as far from the center as its points are on average",
-            whole_as_text(ratio_of_distances),
+            whole_above(farness, pl.lit(FAR_RATIO)),
         ),
     )
 
 
-def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings about coordinates that account for nearly all within-cluster variance."""
-    places = pl.int_ranges(1, pl.col("m2").list.len() + 1).alias("coordinate")
-    lists = states.filter(pl.col("n") > 0).select(*by, "n", "m2", places)
+def _dominant_coordinates(
+    states: pl.LazyFrame, measured: pl.LazyFrame, by: list[str]
+) -> pl.LazyFrame:
+    """Return one row per partition, with n, n_dims, and the coordinates that hold most variance.
+
+    These are `places`, numbers from 1, and hold the `share` of the variance within clusters. Either
+    one of them holds more than 90 %, or several do whose spreads are at least ten times those of
+    the others that vary, which are at least a quarter. Both columns are NULL if there are none.
+    Shares are averages over the points, so that no bad cluster decides alone. Clusters whose
+    variance is that of one far point do not count.
+    """
+    key = pl.col("cluster").cast(measured.collect_schema()["cluster"])
+    flags = measured.select(*by, "cluster", "is_distorted")
+    marked = states.filter(pl.col("n") > 0).with_columns(key)
+    marked = marked.join(flags, on=[*by, "cluster"], how="left", nulls_equal=True)
+    n, m2 = pl.col("n"), pl.col("m2")
+    counted = pl.when(~pl.col("is_distorted").fill_null(value=False)).then(
+        n * ratio(m2, pl.col("total"))
+    )
     variances = (
-        lists.explode("coordinate", "m2")
+        marked.select(
+            *by,
+            "n",
+            "m2",
+            "is_distorted",
+            total=m2.list.sum(),
+            coordinate=pl.int_ranges(1, m2.list.len() + 1),
+        )
+        .explode("coordinate", "m2")
         .group_by(*by, "coordinate")
-        .agg(pl.col("n").sum(), squares=pl.col("m2").sum())
+        .agg(n.sum(), squares=counted.sum())
     )
-    partition = [pl.col(name) for name in by] or [pl.lit(0)]
-    squares = pl.col("squares")
-    shares = variances.with_columns(
-        n_dims=pl.len().cast(pl.Int64).over(partition),
-        share=ratio(squares, squares.sum().over(partition)),
-    )
-    share, coordinate = pl.col("share"), pl.col("coordinate").cast(pl.Int64)
+    squares = pl.col("squares").sort(descending=True)
+    ordered = pl.col("coordinate").sort_by("squares", "coordinate", descending=[True, False])
+    place, share = pl.int_range(1, pl.len() + 1), ratio(squares.cum_sum(), squares.sum())
+    following, n_varying = squares.shift(-1), (squares > 0).sum().cast(pl.Int64)
+    is_gap = (following > 0) & (squares >= 100 * following)
+    is_cut = (place == 1) | (is_gap & (4 * (n_varying - place) >= n_varying))
+    n_dominant = place.filter(is_cut & (place < pl.len()) & (share > DOMINANT_SHARE)).min()
+    columns = {
+        "n": pl.col("n").first(),
+        "n_dims": pl.len().cast(pl.Int64),
+        "places": ordered.filter(place <= n_dominant).sort().cast(pl.Int64),
+        "share": share.filter(place == n_dominant).first(),
+    }
+    # Without partitions, no points are no row, as in the report by cluster.
+    grouped = variances.group_by(by or pl.lit(0).alias("all")).agg(**columns)
+    return grouped.with_columns(pl.when(pl.col("share").is_not_null()).then("places"))
+
+
+def _find_dominant_coordinates(
+    dominant: pl.LazyFrame, by: list[str], names: tuple[str, ...]
+) -> pl.LazyFrame:
+    """Return the findings about coordinates that account for nearly all within-cluster variance."""
+    places = pl.col("places")
+    is_one = places.list.len() == 1
+    more = pl.when(places.list.len() > 5).then(pl.lit(", …")).otherwise(pl.lit(""))
+
+    def join(texts: pl.Expr) -> pl.Expr:
+        return pl.concat_str(texts.list.join(", "), more)
+
+    first = places.list.head(5)
+    known = pl.lit(pl.Series([names], dtype=pl.List(pl.String)))
+    named = join(known.list.gather(first - 1)) if names else pl.lit("")
     return make_finding(
-        shares.filter((pl.col("n_dims") > 1) & (share > 0.9)),
+        dominant.filter(places.is_not_null()),
         by,
-        8,
+        2,
         "dominant_coordinate",
         severity="warning",
-        coordinate=coordinate,
+        coordinate=places.list.first(),
         n=pl.col("n"),
-        value=share,
+        value=pl.col("share"),
         finding=pl.format(
-            "coordinate {} of {} holds {} of the variance within clusters: scale the columns first",
-            coordinate,
+            "{} {} of {}{} {} {} of the variance within clusters, so distances say little of the "
+            "other coordinates: pass the columns that were clustered on, such as scaled ones",
+            pl.when(is_one).then(pl.lit("coordinate")).otherwise(pl.lit("coordinates")),
+            join(first.cast(pl.List(pl.String))),
             pl.col("n_dims"),
-            percent_as_text(share),
+            pl.format(" ({})", named) if names else pl.lit(""),
+            pl.when(is_one).then(pl.lit("holds")).otherwise(pl.lit("hold")),
+            percent_above(pl.col("share"), DOMINANT_SHARE),
         ),
     )
 
@@ -375,6 +488,6 @@ def _find_tiny_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
         finding=pl.format(
             "it has {}, where the average cluster has {}",
             count_as_text(n, "point"),
-            whole_as_text(ratio(total, n_clusters)),
+            whole_above(ratio(total, n_clusters), 10 * n),
         ),
     )

@@ -76,7 +76,8 @@ def internal_summary(
     Notes
     -----
     To see the definition, the range and the source of an index, call ``describe`` with its name, as
-    in ``describe("ssw")``.
+    in ``describe("ssw")``. A column of another unit than the others can decide all indices:
+    internal_findings names such columns.
     In SQL: ``FROM clustereval.internal_summary(tbl, [x, y], cluster)``.
 
     Examples

@@ -12,15 +12,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from polars_clustereval.base.exact import percent_as_text
+from polars_clustereval.base.exact import decimals_below, percent_as_text
+from polars_clustereval.base.findings import (
+    FAR_RATIO,
+    LOW_SILHOUETTE,
+    UNDIVIDED_SHARE,
+    percent_below,
+    whole_above,
+)
 from polars_clustereval.cli.sentences import name_noise, write_sentence
-from polars_clustereval.internal.findings import silhouette_as_text
 
 from .words import LEAST_V_TEST, MOST_ALIKE, MOST_COLUMNS, MOST_NAMED, NEXT_STEPS, SUMMED_UP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-__all__ = ["Answer", "describe_clusters", "list_answers", "list_steps", "percent"]
+__all__ = [
+    "Answer",
+    "describe_clusters",
+    "list_answers",
+    "list_steps",
+    "percent",
+]
 
 
 class Answer(NamedTuple):
@@ -43,16 +55,11 @@ def percent(share: float) -> str:
     return str(pl.select(percent_as_text(pl.lit(share, pl.Float64))).item())
 
 
-def _write_silhouette(value: float) -> str:
-    """Return a mean silhouette as text, in the format that is used in the findings."""
-    return str(pl.select(silhouette_as_text(pl.lit(value, pl.Float64))).item())
-
-
 #: The forms in which the names of findings show a value.
-_TEXTS_OF_VALUES: dict[str, Callable[[float], str]] = {
-    "percent": percent,
-    "silhouette": _write_silhouette,
-    "times": lambda value: f"{value:.0f}",
+_TEXTS_OF_VALUES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
+    "percent": lambda value: percent_below(value, UNDIVIDED_SHARE),
+    "silhouette": lambda value: decimals_below(value, LOW_SILHOUETTE),
+    "times": lambda value: whole_above(value, pl.lit(FAR_RATIO)),
 }
 
 
@@ -89,7 +96,7 @@ def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
 def _fill_name(name: str, row: Mapping[str, Any]) -> str:
     """Return a text that identifies a finding among several findings of the same kind."""
     texts = {
-        field: write(row["value"])
+        field: pl.select(write(pl.lit(row["value"], pl.Float64))).item()
         for field, write in _TEXTS_OF_VALUES.items()
         if f"{{{field}}}" in name
     }
@@ -101,12 +108,31 @@ def _fill_name(name: str, row: Mapping[str, Any]) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
+def list_steps(findings: Sequence[pl.DataFrame], clusters: pl.DataFrame) -> list[str]:
     """Return suggestions for what to try next.
 
-    There is one sentence for each kind of finding that suggests a next step.
+    There is one sentence for each kind of finding that suggests a next step. `clusters` is the
+    table of clusters, which has labels or none.
     """
-    first = {row["code"]: row for table in findings for row in reversed(table.rows(named=True))}
+    labels: dict[str, Any] = {}
+    if "majority_label" in clusters.columns:
+        pure = clusters.filter(pl.col("purity") >= UNDIVIDED_SHARE)
+        labels = {str(row["cluster"]): row["majority_label"] for row in pure.to_dicts()}
+    mixed = {x for table in findings for x in table.filter(code="mixed_cluster")["cluster"]}
+
+    def is_supported(row: Mapping[str, Any]) -> bool:
+        """Return whether the labels support a merge or a split; without labels, none does.
+
+        If both clusters are at least 80 % the same label, most pairs that the merge adds have the
+        same label, so the merge raises the adjusted Rand index.
+        """
+        if row["code"] == "giant_cluster":
+            return row["cluster"] in mixed
+        names = {labels.get(str(row[name])) for name in ("cluster", "other_cluster") if name in row}
+        return row["code"] != "close_clusters" or (len(names) == 1 and None not in names)
+
+    rows = [row for table in findings for row in reversed(table.to_dicts()) if is_supported(row)]
+    first = {row["code"]: row for row in rows}
     return [
         words.format(**first[code])
         for code, words in NEXT_STEPS.items()

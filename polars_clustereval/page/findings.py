@@ -18,20 +18,35 @@ from polars_clustereval.cli.engines import read_arguments, write_queries
 from polars_clustereval.cli.noise import describe_unknown_noise
 from polars_clustereval.cli.reports import REPORTS, Meaning, explain
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.internal.findings import PointReports, findings_of_reports
+from polars_clustereval.internal.findings import (
+    PointReports,
+    findings_of_reports,
+    noise_of_findings,
+)
 
-from .answers import Answer, describe_clusters, list_answers, list_steps
+from .answers import (
+    Answer,
+    describe_clusters,
+    list_answers,
+    list_steps,
+    percent,
+)
 from .facts import Tables, list_facts, list_versions, list_warnings, warn_of_rows
 from .numbers import show_number
 from .reports import Reports
 from .silhouettes import average_by_cluster, average_clusters, choose_method
 from .words import (
+    CLUSTERS,
+    CLUSTERS_OF_LABELS,
+    CLUSTERS_OF_POINTS,
     FEW_ROWS,
+    GIANT_SHARE,
     HEADLINES,
     HEADLINES_OF_ENTITIES,
     JUDGED,
     MOST_DESCRIBED,
     MOST_LOW_POINTS,
+    MOSTLY_IN_ONE,
     NOT_DISTINGUISHED,
     NOT_SCORES,
     QUALITIES,
@@ -103,8 +118,9 @@ class Findings(NamedTuple):
     headlines: list[Score]
     #: All scores, by the title of their group.
     groups: dict[str, list[Score]]
-    #: One row per cluster, the largest first, and the meanings of its columns.
-    clusters: pl.DataFrame
+    #: By title: tables of one row per cluster, the largest first, and the meanings of the columns.
+    #: There are two if labels and points are not of the same rows, that of the points last.
+    clusters: dict[str, pl.DataFrame]
     cluster_meanings: dict[str, Meaning]
     #: The points of the lowest silhouettes: id, cluster, neighbor and silhouette.
     low_points: pl.DataFrame
@@ -164,22 +180,23 @@ def describe_clustering(
     )
     groups = _list_groups(tables, options)
     scores = {score.name: score for group in groups.values() for score in group}
-    clusters = _join_cluster_tables(tables)
+    cluster_tables = _list_cluster_tables(tables)
+    labeled, *_, clusters = (*cluster_tables.values(), *cluster_tables.values())
     chosen = options.chosen_metrics
     names = list_headlines(tables.external) if chosen is None else check_metrics(chosen, scores)
     headlines = [scores[name] for name in names if name in scores]
-    looked_at = _list_findings(compute, options, found)
+    looked_at = _list_findings(source, compute, options, found)
     return Findings(
         title=options.title or "",
         facts=list_facts(source, options, tables),
         warnings=list_warnings(options, tables, clusters),
         notes=(),
-        answers=[*_judge_scores(headlines), *list_answers(looked_at)],
-        steps=list_steps(looked_at),
+        answers=[*_judge_scores(headlines, labeled), *list_answers(looked_at)],
+        steps=list_steps(looked_at, labeled),
         descriptions=_describe_largest(source, options, clusters, compute),
         headlines=headlines,
         groups=groups,
-        clusters=clusters,
+        clusters=cluster_tables,
         cluster_meanings=CLUSTER_MEANINGS,
         low_points=_list_low_points(compute, options),
         drawn={name: found[name] for name in _DRAWN if name in found},
@@ -222,7 +239,7 @@ def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call
 
 
 def _list_findings(
-    compute: Compute, options: Options, found: Mapping[str, pl.DataFrame]
+    source: Source, compute: Compute, options: Options, found: Mapping[str, pl.DataFrame]
 ) -> list[pl.DataFrame]:
     """Return the findings on labels or points, or on both, depending on what the options specify.
 
@@ -235,16 +252,24 @@ def _list_findings(
     if "vector" in options.values:
         distance = options.values.get("distance", "euclidean")
         noise_as = options.values.get("noise_as")
-        states = None
-        if distance.lower() != "cosine" and "weights" not in options.values:
-            marked = {} if noise_as == "drop" else {"noise": None, "noise_as": None}
-            states = compute(options.call(_STATES, **marked)).lazy()
+        states, clusters = None, found["internal_cluster_report"]
         silhouettes = found.get("silhouette_clusters")
+        marked = {}
+        if noise_as == "singletons":
+            marked = {"noise_as": noise_of_findings(noise_as)}
+            clusters = compute(options.call(CENTROIDS, **marked))
+            if silhouettes is not None:
+                silhouettes = compute(options.call(SILHOUETTES_OF_CLUSTERS, **marked))
+        if distance.lower() != "cosine" and "weights" not in options.values:
+            states = compute(options.call(_STATES, **marked)).lazy()
+        vector = read_arguments(source, options.call(REPORTS["internal"]))["vector"]
         reports = PointReports(
             counts=found["internal_report"].lazy(),
-            clusters=found["internal_cluster_report"].lazy(),
+            clusters=clusters.lazy(),
             silhouettes=None if silhouettes is None else silhouettes.lazy(),
             states=states,
+            is_sampled=_has_sample(options),
+            names=tuple(vector) if len(vector) > 1 else (),
         )
         rows = findings_of_reports(reports, [], noise_as=noise_as, distance=distance)
         tables.append(rows.collect())
@@ -411,9 +436,16 @@ def list_headlines(row: Mapping[str, Any] | None) -> tuple[str, ...]:
     return HEADLINES_OF_ENTITIES if is_of_entities else HEADLINES
 
 
-def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
-    """Return a sentence for each score whose value the literature describes with a word."""
+def _judge_scores(scores: Iterable[Score], clusters: pl.DataFrame) -> list[Answer]:
+    """Return a sentence for each score whose value the literature describes with a word.
+
+    Agreement on pairs has a remark if one cluster holds most rows.
+    """
     answers = []
+    remark = ""
+    if clusters.height > 1 and clusters["share"][0] > GIANT_SHARE:
+        share = percent(clusters["share"][0])
+        remark = MOSTLY_IN_ONE.format(cluster=clusters["cluster"][0], share=share)
     for score in scores:
         if score.name in JUDGED and score.reading and score.entry is not None:
             title = f"{score.entry.title[0].lower()}{score.entry.title[1:]}"
@@ -424,6 +456,7 @@ def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
                 )
             value = show_number(score.value)
             text = f"{JUDGED[score.name]}: {score.reading}, {title} {value}{limits}"
+            text += remark if score.name == "adjusted_rand_score" else ""
             answers.append(Answer("note", text, "scores"))
     return answers
 
@@ -475,16 +508,33 @@ CLUSTER_MEANINGS = explain(
 _BY_CLUSTER = ("external_cluster_report", "internal_cluster_report", "silhouette_clusters")
 
 
-def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
+def _list_cluster_tables(tables: Tables) -> dict[str, pl.DataFrame]:
+    """Return the table of clusters by its title, or two if labels and points are of other rows."""
+    external, internal = tables.external, tables.internal
+    if external is None or internal is None or external["n"] == internal["n"]:
+        row: dict[str, Any] = external or internal or {}
+        return {CLUSTERS: _join_cluster_tables(tables.by_cluster, row["n"])}
+    of_labels, *of_points = _BY_CLUSTER
+    return {
+        CLUSTERS_OF_LABELS: _join_cluster_tables(
+            {of_labels: tables.by_cluster[of_labels]}, external["n"]
+        ),
+        CLUSTERS_OF_POINTS: _join_cluster_tables(
+            {x: tables.by_cluster[x] for x in of_points if x in tables.by_cluster}, internal["n"]
+        ),
+    }
+
+
+def _join_cluster_tables(by_cluster: Mapping[str, pl.DataFrame], n: int) -> pl.DataFrame:
     """Return one row per cluster with the columns in CLUSTER_MEANINGS, in descending order of size.
 
-    Noise points that count as singletons are clusters without a name, so the table has no rows for
-    them.
+    `n` is the number of rows in all clusters. Noise points that count as singletons are clusters
+    without a name, so the table has no rows for them.
     """
     joined: pl.DataFrame | None = None
     for name in _BY_CLUSTER:
-        if name in tables.by_cluster:
-            frame = tables.by_cluster[name].filter(pl.col("cluster").is_not_null())
+        if name in by_cluster:
+            frame = by_cluster[name].filter(pl.col("cluster").is_not_null())
             known = [] if joined is None else joined.columns
             kept = [x for x in frame.columns if x in CLUSTER_MEANINGS and x not in known]
             frame = frame.select("cluster", *(column for column in kept if column != "cluster"))
@@ -494,8 +544,7 @@ def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
                 frame = joined.join(frame.with_columns(same), on="cluster", how="left")
             joined = frame
     assert joined is not None
-    row: dict[str, Any] = tables.external or tables.internal or {}
-    joined = joined.with_columns(share=pl.col("n") / row["n"])
+    joined = joined.with_columns(share=pl.col("n") / n)
     if "std_error" in joined.columns and not joined["std_error"].sum():  # nothing is sampled
         joined = joined.drop("std_error")
     order = [name for name in CLUSTER_MEANINGS if name in joined.columns]

@@ -48,7 +48,6 @@ def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
         '<h2 id="scores">Scores</h2>',
         _write_cards(findings),
         *shown,
-        '<h2 id="clusters">Clusters</h2>',
         _write_clusters(findings),
         _write_low_points(findings.low_points),
         "<h2>All scores</h2>",
@@ -75,8 +74,7 @@ def write_partitions_html(partitions: Partitions) -> bytes:
             _write_answers(part.findings, level=3, suffix=f"-{number}"),
             f'<h3 id="scores-{number}">Scores</h3>',
             _write_cards(part.findings),
-            f'<h3 id="clusters-{number}">Clusters</h3>',
-            _write_clusters(part.findings),
+            _write_clusters(part.findings, level=3, suffix=f"-{number}"),
             _write_low_points(part.findings.low_points, level=3),
         ]
     main.append(_write_queries(partitions.queries))
@@ -268,16 +266,26 @@ def _write_group(title: str, scores: list[Score]) -> str:
     )
 
 
-def _write_clusters(findings: Findings) -> str:
+def _write_clusters(findings: Findings, level: int = 2, suffix: str = "") -> str:
+    """Return the tables of clusters, each below its title; the first can be linked to."""
+    parts = []
+    for i, (title, table) in enumerate(findings.clusters.items()):
+        anchor = "" if i else f' id="clusters{suffix}"'
+        parts.append(f"<h{level}{anchor}>{_text(title)}</h{level}>")
+        parts.append(_write_table_of_clusters(table, findings.cluster_meanings))
+    return "\n".join(parts)
+
+
+def _write_table_of_clusters(table: pl.DataFrame, meanings: Mapping[str, Meaning]) -> str:
     """Return the table with a row for each cluster.
 
     Clicking a column header sorts the table.
     """
-    frame, note = choose_clusters(findings.clusters, MAX_CLUSTERS)
+    frame, note = choose_clusters(table, MAX_CLUSTERS)
     numeric = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
     head = "".join(
         f"<th{' class=number' if name in numeric else ''} "
-        f"title='{_text(findings.cluster_meanings[name].text)}'>"
+        f"title='{_text(meanings[name].text)}'>"
         f"<button>{_text(name.replace('_', ' '))}</button></th>"
         for name in frame.columns
     )

@@ -35,8 +35,7 @@ def write_markdown(findings: Findings) -> bytes:
     if findings.warnings:
         parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in findings.warnings))
     parts += [*_sections(findings), _table_of_scores(findings)]
-    clusters, note = choose_clusters(findings.clusters, _MAX_ROWS)
-    parts += ["## Clusters", _table_of(clusters), *([note] if note else [])]
+    parts += _sections_of_clusters(findings)
     parts += _section_of_points(findings.low_points)
     parts += ["## SQL", _fence("\n\n".join(findings.queries))]
     versions = "; ".join(f"{_name(name)} {_name(value)}" for name, value in findings.versions)
@@ -59,8 +58,7 @@ def write_partitions_markdown(partitions: Partitions) -> bytes:
         if part.findings.warnings:
             parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in part.findings.warnings))
         parts += [*_sections(part.findings, level=3), _table_of_scores(part.findings)]
-        clusters, note = choose_clusters(part.findings.clusters, _MAX_ROWS)
-        parts += ["### Clusters", _table_of(clusters), *([note] if note else [])]
+        parts += _sections_of_clusters(part.findings, level=3)
         parts += _section_of_points(part.findings.low_points, level=3)
     parts += ["## SQL", _fence("\n\n".join(partitions.queries))]
     versions = "; ".join(f"{_name(name)} {_name(value)}" for name, value in partitions.versions)
@@ -113,6 +111,15 @@ def _headline(score: Score) -> list[str]:
         *(score.reading, score.meaning.text),
     )
     return [_code(score.name), *map(_own, texts)]
+
+
+def _sections_of_clusters(findings: Findings, level: int = 2) -> list[str]:
+    """Return the tables with a row for each cluster, each below its title."""
+    parts = []
+    for title, table in findings.clusters.items():
+        clusters, note = choose_clusters(table, _MAX_ROWS)
+        parts += [f"{'#' * level} {title}", _table_of(clusters), *([note] if note else [])]
+    return parts
 
 
 def _section_of_points(points: pl.DataFrame, level: int = 2) -> list[str]:

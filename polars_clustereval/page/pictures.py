@@ -67,7 +67,8 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
         from polars_clustereval import plots
     except ImportError as error:
         raise ClusterEvalError(_MISSING) from error
-    if findings.clusters.is_empty():
+    *_, clusters = findings.clusters.values()
+    if clusters.is_empty():
         return Pictures({})
     charts: dict[str, Any] = {}
     if "label" in options.values:
@@ -77,7 +78,7 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
         charts["Labels in the clusters"] = _call_plot(plots.contingency_plot, rows, shares)
         given["metrics"] = _DRAWN_SCORES
         charts["Scores with their intervals"] = _call_plot(plots.interval_plot, rows, given)
-    if "vector" in options.values and findings.clusters.height > 1:
+    if "vector" in options.values and clusters.height > 1:
         charts |= _draw_point_charts(source, options, findings)
     specifications = {title: chart.to_json() for title, chart in charts.items()}
     return (_render_apart if _is_memory_limited() else _render)(specifications)

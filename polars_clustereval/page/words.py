@@ -6,7 +6,17 @@ page with the same content in a browser (see ``tools/playground.py``).
 
 from __future__ import annotations
 
+from polars_clustereval.base.findings import (
+    FAR_RATIO,
+    GIANT_SHARE,
+    LOW_SILHOUETTE,
+    UNDIVIDED_SHARE,
+)
+
 __all__ = [
+    "CLUSTERS",
+    "CLUSTERS_OF_LABELS",
+    "CLUSTERS_OF_POINTS",
     "FEW_ROWS",
     "GIANT_SHARE",
     "HEADLINES",
@@ -14,6 +24,7 @@ __all__ = [
     "JUDGED",
     "LEAST_V_TEST",
     "MAX_CLUSTERS",
+    "MOSTLY_IN_ONE",
     "MOST_ALIKE",
     "MOST_COLUMNS",
     "MOST_DESCRIBED",
@@ -24,6 +35,7 @@ __all__ = [
     "NOT_SCORES",
     "QUALITIES",
     "SUMMED_UP",
+    "UNDIVIDED_SHARE",
 ]
 
 # ----------------------------------------------------------------------------------------------
@@ -57,6 +69,9 @@ JUDGED = {
     "silhouette": "Structure of the clusters",
 }
 
+#: A remark on the agreement with the labels where one cluster holds most rows.
+MOSTLY_IN_ONE = "; most pairs are in cluster {cluster}, which has {share} of the rows"
+
 # ----------------------------------------------------------------------------------------------
 # Findings
 # ----------------------------------------------------------------------------------------------
@@ -67,27 +82,29 @@ MOST_ALIKE = 3
 #: The number of findings that such a combined sentence names.
 MOST_NAMED = 5
 
+_UNDIVIDED = f"{100 * UNDIVIDED_SHARE:g} %"
+
 #: By code of findings: the sentence for several findings, and the name of each of them. {percent},
 #: {silhouette} and {times} are texts for the value of a finding.
 SUMMED_UP = {
     "mixed_cluster": (
-        "{n} clusters are mixed, where less than 80 % of the rows have one label",
+        f"{{n}} clusters are mixed, where less than {_UNDIVIDED} of the rows have one label",
         "{cluster} ({percent} {label})",
     ),
     "split_label": (
-        "{n} labels are split, with less than 80 % of their rows in one cluster",
+        f"{{n}} labels are split, with less than {_UNDIVIDED} of their rows in one cluster",
         "{label} ({percent} in {cluster})",
     ),
     "low_silhouette": (
-        "{n} clusters are hardly set apart, with mean silhouettes below 0.25",
+        f"{{n}} clusters are hardly set apart, with mean silhouettes below {LOW_SILHOUETTE}",
         "{cluster} ({silhouette}, next to {other_cluster})",
     ),
     "close_clusters": (
-        "{n} pairs of clusters may be one cluster each",
+        "{n} pairs of clusters are hardly set apart, and each is the nearest to the other",
         "{cluster} and {other_cluster}",
     ),
     "far_point": (
-        "{n} clusters have a point more than ten times as far from the center as the average",
+        f"{{n}} clusters have a point over {FAR_RATIO} times as far from the center as the average",
         "{cluster} ({times} times)",
     ),
     "tiny_cluster": (
@@ -98,27 +115,30 @@ SUMMED_UP = {
 
 #: What to try next, by code of findings.
 NEXT_STEPS = {
-    "dominant_coordinate": "Scale the columns to the same spread, and cluster again.",
+    "dominant_coordinate": (
+        "Pass the columns that were clustered on. If they were not scaled, scale them to the same "
+        "spread, and cluster again."
+    ),
     "close_clusters": (
-        "Try fewer clusters: {cluster} and {other_cluster} may be one. clustereval elbow compares "
-        "numbers of clusters."
+        "Try fewer clusters: {cluster} and {other_cluster} have mostly rows of the same label. "
+        "clustereval elbow compares numbers of clusters."
     ),
     "far_point": (
         "Look at the points far from the center of cluster {cluster}: they may be errors or noise."
     ),
     "mixed_cluster": "In cluster {cluster}, look at the rows whose label is not {label}.",
     "split_label": "Look at the rows of label {label} that are not in cluster {cluster}.",
-    "giant_cluster": "Try more clusters: {cluster} may be several.",
+    "giant_cluster": "Try more clusters: {cluster} has rows of several labels.",
     "tiny_cluster": "Cluster {cluster} has few rows: it may be noise.",
 }
-
-#: A cluster with more than this share of the points is called out.
-GIANT_SHARE = 0.8
 
 # ----------------------------------------------------------------------------------------------
 # Clusters
 # ----------------------------------------------------------------------------------------------
 
+#: The title of the table by cluster, and those of two if labels and points are of other rows.
+CLUSTERS = "Clusters"
+CLUSTERS_OF_LABELS, CLUSTERS_OF_POINTS = "Clusters: rows with a label", "Clusters: points"
 #: The number of columns that are named for a cluster, and the smallest v-test of such a column.
 MOST_COLUMNS = 3
 LEAST_V_TEST = 2.0

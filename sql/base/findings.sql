@@ -5,6 +5,40 @@
 CREATE OR REPLACE MACRO clustereval._severity_rank(severity) AS
   CASE severity WHEN 'problem' THEN 1 WHEN 'warning' THEN 2 ELSE 3 END;
 
+-- The limits of findings, as in base/findings.py: a share of rows with one label below which a
+-- cluster is mixed, a share that is a problem, the share of a giant cluster, that of a dominant
+-- coordinate, a mean silhouette that is low, and a distance in terms of the mean distance.
+CREATE OR REPLACE MACRO clustereval._undivided_share() AS 0.8;
+CREATE OR REPLACE MACRO clustereval._problem_share() AS 0.5;
+CREATE OR REPLACE MACRO clustereval._giant_share() AS 0.8;
+CREATE OR REPLACE MACRO clustereval._dominant_share() AS 0.9;
+CREATE OR REPLACE MACRO clustereval._low_silhouette() AS 0.25;
+CREATE OR REPLACE MACRO clustereval._far_ratio() AS 10;
+
+-- TRUE if n_affected of total rows are enough for a problem.
+CREATE OR REPLACE MACRO clustereval._are_many(n_affected, total) AS
+  20 * clustereval._widen(n_affected) >= total;
+
+-- A share as a percentage, where one that would round to the limit that it is below or above says
+-- so.
+CREATE OR REPLACE MACRO clustereval._percent_below(share, most) AS
+  CASE
+    WHEN share >= most - 0.005 THEN concat('just below ', clustereval._percent_as_text(most))
+    ELSE clustereval._percent_as_text(share)
+  END;
+CREATE OR REPLACE MACRO clustereval._percent_above(share, least) AS
+  CASE
+    WHEN share < least + 0.005 THEN concat('just over ', clustereval._percent_as_text(least))
+    ELSE clustereval._percent_as_text(share)
+  END;
+
+-- x as a whole number, where one that would round to the limit that it is above says so.
+CREATE OR REPLACE MACRO clustereval._whole_above(x, least) AS
+  CASE
+    WHEN x < least + 0.5 THEN concat('just over ', least)
+    ELSE clustereval._whole_as_text(x)
+  END;
+
 -- Findings on the rows of a partition and the sizes of its clusters: one row per finding, with
 -- partition_key, place (the order of findings), severity, code, cluster, n, value and finding.
 -- row_counts: rows with partition_key, total, n_dropped, n_noise, n_clusters and total_noise, the
@@ -51,14 +85,13 @@ CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
     clustereval._ratio(sizes.cluster_size, counts.total),
     concat(
       'it holds ',
-      CASE
-        WHEN clustereval._ratio(sizes.cluster_size, counts.total) < 0.805 THEN 'just over 80 %'
-        ELSE clustereval._percent_as_text(clustereval._ratio(sizes.cluster_size, counts.total))
-      END,
+      clustereval._percent_above(
+        clustereval._ratio(sizes.cluster_size, counts.total), clustereval._giant_share()
+      ),
       ' of the ', unit, 's: scores by ', unit, ' or by pair say little of the other clusters'
     )
   FROM query_table(cluster_sizes) AS sizes
   JOIN query_table(row_counts) AS counts
     ON counts.partition_key IS NOT DISTINCT FROM sizes.partition_key
   WHERE sizes.cluster IS NOT NULL AND counts.n_clusters > 1
-    AND 5 * sizes.cluster_size > 4 * counts.total;
+    AND clustereval._ratio(sizes.cluster_size, counts.total) > clustereval._giant_share();

@@ -1,16 +1,55 @@
 -- findings: what you should know about a clustering with labels, in words with the numbers behind
 -- them.
 
--- Severity of a share that should be 1: 'problem' below one half, otherwise 'warning'.
-CREATE OR REPLACE MACRO clustereval._severity_of_share(share) AS
-  CASE WHEN share < 0.5 THEN 'problem' ELSE 'warning' END;
+-- Severity of a cluster or label that is divided: 'problem' if it may be one and either concerns
+-- many rows, along with all others whose share is as low, or most of its kind of pairs. n_outside:
+-- the rows outside the majorities of all such clusters or labels; divided: its pairs of different
+-- labels or clusters; pairs: the pairs of the partition with the same cluster or label.
+CREATE OR REPLACE MACRO clustereval._severity_of_division(
+  share, n_outside, total, divided, pairs, may_be_problem
+) AS
+  CASE
+    WHEN may_be_problem AND (
+      share < clustereval._problem_share() AND clustereval._are_many(n_outside, total)
+      OR 4 * divided > pairs
+    ) THEN 'problem'
+    ELSE 'warning'
+  END;
 
--- A share below 80 % as text, as a percentage.
+-- The share of the majority of a divided cluster or label, as text.
 CREATE OR REPLACE MACRO clustereval._divided_share_as_text(share) AS
   CASE
-    WHEN share >= 0.795 THEN 'just below 80 %'
-    ELSE clustereval._percent_as_text(share)
+    WHEN share < clustereval._problem_share()
+      THEN clustereval._percent_below(share, clustereval._problem_share())
+    ELSE clustereval._percent_below(share, clustereval._undivided_share())
   END;
+
+-- The divided clusters or labels: rows with partition_key, subject (its name), n (its rows),
+-- majority, share, divided (its ordered pairs in different cells) and n_outside (the rows outside
+-- the majorities of all in the partition whose share is a problem). sized_cells: rows with
+-- partition_key, subject, other, n, size and majority_n by cell.
+CREATE OR REPLACE MACRO clustereval._divided_subjects(sized_cells) AS TABLE
+  WITH subjects AS (
+    SELECT
+      partition_key,
+      subject,
+      MAX(size) AS n,
+      MIN(CASE WHEN n = majority_n THEN other END) AS majority,
+      clustereval._ratio(MAX(majority_n), MAX(size)) AS share,
+      MAX(size) - MAX(majority_n) AS n_outside,
+      clustereval._count_ordered_pairs(MAX(size)) - SUM(clustereval._count_ordered_pairs(n))
+        AS divided
+    FROM query_table(sized_cells)
+    WHERE subject IS NOT NULL
+    GROUP BY partition_key, subject
+  )
+  SELECT
+    * REPLACE (
+      SUM(CASE WHEN share < clustereval._problem_share() THEN n_outside ELSE 0 END)
+        OVER (PARTITION BY partition_key) AS n_outside
+    )
+  FROM subjects
+  WHERE share < clustereval._undivided_share();
 
 -- What you should know about a clustering with labels: clusters that have several labels, labels
 -- that are in several clusters, and rows that are left out.
@@ -40,33 +79,29 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
     LEFT JOIN cluster_counts AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
   ),
-  mixed_clusters AS (
+  totals AS (
+    SELECT labels.partition_key, labels.n_labels, labels.label_pairs, clusters.cluster_pairs
+    FROM clustereval._label_totals(label_sizes) AS labels
+    JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
+      ON clusters.partition_key IS NOT DISTINCT FROM labels.partition_key
+  ),
+  cells_of_clusters AS (
     SELECT
-      sizes.partition_key,
-      sizes.cluster,
-      MAX(sizes.cluster_size) AS n,
-      MIN(CASE WHEN cell.n = sizes.cluster_majority_n THEN cell.label END) AS majority,
-      clustereval._ratio(MAX(sizes.cluster_majority_n), MAX(sizes.cluster_size)) AS share
+      cell.partition_key, cell.cluster AS subject, cell.label AS other, cell.n,
+      sizes.cluster_size AS size, sizes.cluster_majority_n AS majority_n
     FROM cluster_sizes AS sizes
     JOIN cells AS cell
       ON cell.partition_key IS NOT DISTINCT FROM sizes.partition_key
       AND cell.cluster = sizes.cluster
-    WHERE 5 * sizes.cluster_majority_n < 4 * sizes.cluster_size
-    GROUP BY sizes.partition_key, sizes.cluster
   ),
-  split_labels AS (
+  cells_of_labels AS (
     SELECT
-      sizes.partition_key,
-      sizes.label,
-      MAX(sizes.label_size) AS n,
-      MIN(CASE WHEN cell.n = sizes.label_majority_n THEN cell.cluster END) AS majority,
-      clustereval._ratio(MAX(sizes.label_majority_n), MAX(sizes.label_size)) AS share
+      cell.partition_key, cell.label AS subject, cell.cluster AS other, cell.n,
+      sizes.label_size AS size, sizes.label_majority_n AS majority_n
     FROM label_sizes AS sizes
     JOIN cells AS cell
       ON cell.partition_key IS NOT DISTINCT FROM sizes.partition_key
       AND cell.label = sizes.label
-    WHERE 5 * sizes.label_majority_n < 4 * sizes.label_size
-    GROUP BY sizes.partition_key, sizes.label
   ),
   findings AS (
     SELECT
@@ -74,22 +109,34 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
     FROM clustereval._findings_on_sizes(row_counts, cluster_sizes, 'row', 'label') AS one
     UNION ALL
     SELECT
-      mixed.partition_key, 5, clustereval._severity_of_share(share), 'mixed_cluster',
-      mixed.cluster, mixed.majority, n, share,
+      mixed.partition_key, 5,
+      clustereval._severity_of_division(
+        share, mixed.n_outside, counts.total, divided, cluster_pairs, TRUE
+      ),
+      'mixed_cluster', mixed.subject, mixed.majority, n, share,
       concat(
         clustereval._divided_share_as_text(share), ' of the cluster''s ',
         clustereval._count_as_text(n, 'row'), ' have its most frequent label'
       )
-    FROM mixed_clusters AS mixed
+    FROM clustereval._divided_subjects(cells_of_clusters) AS mixed
+    JOIN row_counts AS counts ON counts.partition_key IS NOT DISTINCT FROM mixed.partition_key
+    JOIN totals ON totals.partition_key IS NOT DISTINCT FROM mixed.partition_key
     UNION ALL
     SELECT
-      split.partition_key, 6, clustereval._severity_of_share(share), 'split_label',
-      split.majority, split.label, n, share,
+      split.partition_key, 6,
+      -- With more clusters than labels, some labels have to be split.
+      clustereval._severity_of_division(
+        share, split.n_outside, counts.total, divided, label_pairs,
+        counts.n_clusters <= totals.n_labels
+      ),
+      'split_label', split.majority, split.subject, n, share,
       concat(
         clustereval._divided_share_as_text(share), ' of the label''s ',
         clustereval._count_as_text(n, 'row'), ' are in the cluster that has the most'
       )
-    FROM split_labels AS split
+    FROM clustereval._divided_subjects(cells_of_labels) AS split
+    JOIN row_counts AS counts ON counts.partition_key IS NOT DISTINCT FROM split.partition_key
+    JOIN totals ON totals.partition_key IS NOT DISTINCT FROM split.partition_key
   )
   SELECT
     one.partition_key, one.severity, one.code, one.cluster, one.label, one.n, one.value, one.finding

@@ -1,39 +1,120 @@
 -- findings: what you should know about the clusters of points, in words with the numbers behind
 -- them.
 
--- One row per partition and coordinate that holds more than 90 % of the variance within clusters,
--- where there are several coordinates: partition_key, coordinate (from 1), n_dims, n, the points,
--- and share. states: rows of cluster_states.
+-- The names of the coordinates in the argument vector, of which text is the alias: ['x', 'y'] for
+-- [x, y]. NULL unless each coordinate is a column. DuckDB adds casts if their types differ.
+CREATE OR REPLACE MACRO clustereval._coordinate_names(text) AS
+  CASE
+    WHEN regexp_full_match(
+      regexp_replace(text, 'CAST\(([^()]*) AS [A-Z]+(\([0-9,]+\))?\)', '\1', 'g'),
+      'list_value\([^()]*\)'
+    ) THEN string_split(
+      regexp_replace(text, '^list_value\(|CAST\(| AS [A-Z]+(\([0-9,]+\))?\)|\)$', '', 'g'), ', '
+    )
+  END;
+
+-- Coordinates as text: '1 of 3 (x)', '1, 2 of 3 (x, y)'. places: their numbers; names: those of all
+-- n_dims coordinates, or NULL.
+CREATE OR REPLACE MACRO clustereval._coordinates_as_text(places, n_dims, names) AS
+  concat(
+    list_aggregate(places[:5], 'string_agg', ', '),
+    CASE WHEN len(places) > 5 THEN ', …' ELSE '' END,
+    ' of ', n_dims,
+    CASE
+      WHEN len(names) = n_dims THEN concat(
+        ' (', list_aggregate(list_transform(places[:5], lambda i: names[i]), 'string_agg', ', '),
+        CASE WHEN len(places) > 5 THEN ', …' ELSE '' END, ')'
+      )
+      ELSE ''
+    END
+  );
+
+-- One row per partition where a few coordinates hold nearly all of the variance within clusters:
+-- partition_key, places (their numbers, from 1), n_dims, n, the points, and share. Either one of
+-- them holds more than 90 % on average over the points, so that no bad cluster decides alone, or
+-- several do whose spreads are at least ten times those of the others
+-- that vary, which are at least a quarter. states: rows with partition_key, n and m2 by cluster,
+-- where is_distorted is TRUE for a cluster whose variance is that of one far point.
 CREATE OR REPLACE MACRO clustereval._dominant_coordinates(states) AS TABLE
   WITH coordinates AS (
     SELECT
       partition_key,
       n,
+      is_distorted,
       unnest(range(1, len(m2) + 1)) AS coordinate,
-      unnest(m2) AS m2
+      n * (unnest(m2) / NULLIF(list_sum(m2), 0.0)) AS points
     FROM query_table(states)
     WHERE n > 0
   ),
   variances AS (
-    SELECT partition_key, coordinate, CAST(SUM(n) AS BIGINT) AS n, fsum(m2) AS squares
+    SELECT
+      partition_key, coordinate, CAST(SUM(n) AS BIGINT) AS n,
+      fsum(points) FILTER (NOT is_distorted) AS squares
     FROM coordinates
     GROUP BY partition_key, coordinate
   ),
-  shares AS (
+  ranked AS (
     SELECT
-      partition_key, coordinate, n,
-      COUNT(*) OVER (PARTITION BY partition_key) AS n_dims,
-      squares / NULLIF(SUM(squares) OVER (PARTITION BY partition_key), 0.0) AS share
+      *,
+      ROW_NUMBER() OVER by_size AS place,
+      SUM(squares) OVER by_size / NULLIF(SUM(squares) OVER own, 0.0) AS share,
+      LEAD(squares) OVER by_size AS next_squares,
+      COUNT(*) OVER own AS n_dims,
+      COUNT(*) FILTER (squares > 0) OVER own AS n_varying
     FROM variances
+    WINDOW
+      own AS (PARTITION BY partition_key),
+      by_size AS (
+        PARTITION BY partition_key ORDER BY squares DESC NULLS LAST, coordinate ASC NULLS LAST
+      )
+  ),
+  cuts AS (
+    SELECT partition_key, MIN(place) AS n_dominant
+    FROM ranked
+    WHERE place < n_dims AND share > clustereval._dominant_share()
+      AND (
+        place = 1
+        OR next_squares > 0 AND squares >= 100 * next_squares
+        AND 4 * (n_varying - place) >= n_varying
+      )
+    GROUP BY partition_key
   )
-  SELECT * FROM shares WHERE n_dims > 1 AND share > 0.9;
+  SELECT
+    ranked.partition_key,
+    list(ranked.coordinate ORDER BY ranked.coordinate ASC NULLS LAST) AS places,
+    any_value(ranked.n_dims) AS n_dims,
+    any_value(ranked.n) AS n,
+    MAX(ranked.share) AS share
+  FROM ranked
+  JOIN cuts ON cuts.partition_key IS NOT DISTINCT FROM ranked.partition_key
+  WHERE ranked.place <= cuts.n_dominant
+  GROUP BY ranked.partition_key;
 
--- The mean silhouette of a cluster that is not well separated, as text.
-CREATE OR REPLACE MACRO clustereval._silhouette_as_text(silhouette) AS
-  CASE
-    WHEN silhouette < 0 THEN clustereval._decimals_below(silhouette, 0)
-    ELSE clustereval._decimals_below(silhouette, 0.25)
-  END;
+-- The mean silhouette of a cluster that is not well separated, as text. upper and lower: the limits
+-- of its interval, which are the silhouette itself unless it is estimated from a sample.
+CREATE OR REPLACE MACRO clustereval._silhouette_as_text(silhouette, lower, upper) AS
+  concat(
+    CASE
+      WHEN upper < 0 THEN clustereval._decimals_below(silhouette, 0)
+      ELSE clustereval._decimals_below(silhouette, clustereval._low_silhouette())
+    END,
+    CASE
+      WHEN lower < upper
+        THEN concat(
+          ' (of a sample; 95 % interval ', clustereval._decimals_as_text(lower), ' to ',
+          CASE
+            WHEN upper < 0 THEN clustereval._decimals_below(upper, 0)
+            ELSE clustereval._decimals_below(upper, clustereval._low_silhouette())
+          END,
+          ')'
+        )
+      ELSE ''
+    END
+  );
+
+-- How findings treat noise: no point of noise is the nearest cluster of another.
+CREATE OR REPLACE MACRO clustereval._noise_of_findings(noise_as) AS
+  CASE WHEN noise_as = 'singletons' THEN 'drop' ELSE noise_as END;
 
 -- What you should know about the clusters of points: clusters that are not well separated or have
 -- few points, points far away from their center, coordinates of another scale, and rows that are
@@ -56,27 +137,22 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     SELECT * EXCLUDE (centroid)
     FROM clustereval.internal_cluster_report(
       tbl, vector, cluster, distance := distance, p := p, partition_by := partition_by,
-      noise := noise, noise_as := noise_as, weights := weights, missing := missing
-    ) AS one
-    WHERE one.cluster IS NOT NULL
-  ),
-  __ce_silhouettes AS MATERIALIZED (
-    SELECT partition_key, one.cluster AS cluster_key, silhouette
-    FROM clustereval.silhouette_clusters(
-      tbl, vector, cluster, id, distance := distance, p := p, partition_by := partition_by,
-      noise := noise, noise_as := noise_as, weights := weights, method := method,
-      sample_size := sample_size, reference_size := reference_size, random_state := random_state,
+      noise := noise, noise_as := clustereval._noise_of_findings(noise_as), weights := weights,
       missing := missing
     ) AS one
     WHERE one.cluster IS NOT NULL
   ),
-  __ce_states AS (
-    SELECT partition_key, n, m2
-    FROM clustereval.cluster_states(
-      tbl, vector, cluster, partition_by := partition_by,
-      noise := CASE WHEN noise_as = 'drop' THEN noise END,
-      noise_as := CASE WHEN noise_as = 'drop' THEN noise_as END, missing := missing
-    )
+  __ce_silhouettes AS MATERIALIZED (
+    SELECT
+      partition_key, one.cluster AS cluster_key, silhouette,
+      CASE WHEN method = 'sample' THEN std_error ELSE 0.0 END AS std_error
+    FROM clustereval.silhouette_clusters(
+      tbl, vector, cluster, id, distance := distance, p := p, partition_by := partition_by,
+      noise := noise, noise_as := clustereval._noise_of_findings(noise_as), weights := weights,
+      method := method, sample_size := sample_size, reference_size := reference_size,
+      random_state := random_state, missing := missing
+    ) AS one
+    WHERE one.cluster IS NOT NULL
   ),
   __ce_row_counts AS (
     SELECT
@@ -98,6 +174,8 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
         ELSE clustereval._ratio(own.max_distance, own.mean_distance)
       END AS farness,
       own.nearest_cluster AS nearest, spread.silhouette,
+      spread.silhouette - clustereval._normal_quantile(0.95) * spread.std_error AS lower,
+      spread.silhouette + clustereval._normal_quantile(0.95) * spread.std_error AS upper,
       counts.total, counts.n_clusters
     FROM __ce_clusters AS own
     JOIN __ce_row_counts AS counts
@@ -106,6 +184,50 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       ON spread.partition_key IS NOT DISTINCT FROM own.partition_key
       AND spread.cluster_key = own.cluster
   ),
+  -- The largest distance of a distorted cluster is more than a tenth of the sum of all.
+  __ce_distorted AS (
+    SELECT
+      *,
+      coalesce(farness > clustereval._far_ratio() AND 10 * farness > n, FALSE) AS is_distorted
+    FROM __ce_measured
+  ),
+  __ce_states AS (
+    SELECT partition_key, one.cluster AS cluster_key, n, m2
+    FROM clustereval.cluster_states(
+      tbl, vector, cluster, partition_by := partition_by, noise := noise,
+      noise_as := clustereval._noise_of_findings(noise_as), missing := missing
+    ) AS one
+  ),
+  __ce_marked_states AS (
+    SELECT state.partition_key, state.n, state.m2, coalesce(own.is_distorted, FALSE) AS is_distorted
+    FROM __ce_states AS state
+    LEFT JOIN __ce_distorted AS own
+      ON own.partition_key IS NOT DISTINCT FROM state.partition_key
+      AND own.cluster_key = state.cluster_key
+  ),
+  __ce_dominant AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._dominant_coordinates(__ce_marked_states)
+    WHERE lower(distance) <> 'cosine' AND weights IS NULL
+  ),
+  -- Silhouettes that say something of their cluster: not of a column or a point.
+  __ce_low AS (
+    SELECT
+      *,
+      upper < 0 AS is_negative,
+      SUM(CASE WHEN upper < 0 THEN n ELSE 0 END) OVER (PARTITION BY partition_key) AS n_negative
+    FROM __ce_distorted
+    WHERE n > 1 AND upper < clustereval._low_silhouette() AND NOT is_distorted
+      AND NOT EXISTS (
+        FROM __ce_dominant AS one
+        WHERE one.partition_key IS NOT DISTINCT FROM __ce_distorted.partition_key
+      )
+  ),
+  __ce_names AS (
+    SELECT clustereval._coordinate_names(concat('', alias(vector))) AS names
+    FROM query_table(tbl)
+    LIMIT 1
+  ),
   __ce_findings AS (
     SELECT
       partition_key, place, severity, code, one.cluster AS cluster_key, NULL AS other,
@@ -113,61 +235,66 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     FROM clustereval._findings_on_sizes(__ce_row_counts, __ce_sizes, 'point', 'vector') AS one
     UNION ALL
     SELECT
-      partition_key, 5, CASE WHEN silhouette < 0 THEN 'problem' ELSE 'warning' END,
+      partition_key, 2, 'warning', 'dominant_coordinate', NULL, NULL, places[1], n, share,
+      concat(
+        CASE WHEN len(places) = 1 THEN 'coordinate ' ELSE 'coordinates ' END,
+        clustereval._coordinates_as_text(places, n_dims, names),
+        CASE WHEN len(places) = 1 THEN ' holds ' ELSE ' hold ' END,
+        clustereval._percent_above(share, clustereval._dominant_share()),
+        ' of the variance within clusters, so distances say little of the other coordinates: pass',
+        ' the columns that were clustered on, such as scaled ones'
+      )
+    FROM __ce_dominant, __ce_names
+    UNION ALL
+    SELECT
+      partition_key, 3, 'warning', 'far_point', cluster_key, NULL, NULL, n,
+      farness,
+      concat(
+        'its farthest point is ', clustereval._whole_above(farness, clustereval._far_ratio()),
+        ' times as far from the center as its points are on average'
+      )
+    FROM __ce_distorted
+    WHERE farness > clustereval._far_ratio()
+    UNION ALL
+    SELECT
+      partition_key, 5,
+      CASE
+        WHEN is_negative AND clustereval._are_many(n_negative, total) THEN 'problem'
+        ELSE 'warning'
+      END,
       'low_silhouette', cluster_key, nearest, NULL, n, silhouette,
       concat(
         'the mean silhouette of its ', clustereval._count_as_text(n, 'point'), ' is ',
-        clustereval._silhouette_as_text(silhouette),
+        clustereval._silhouette_as_text(silhouette, lower, upper),
         CASE
-          WHEN silhouette < 0 THEN ': they are nearer to another cluster than to each other'
+          WHEN is_negative THEN ': they are nearer to another cluster than to each other'
           ELSE ': it is hardly set apart from the clusters around it'
         END
       )
-    FROM __ce_measured
-    WHERE n > 1 AND silhouette < 0.25
+    FROM __ce_low
     UNION ALL
     SELECT
       own.partition_key, 6, 'warning', 'close_clusters', own.cluster_key, own.nearest, NULL,
       own.n + other.n, GREATEST(own.silhouette, other.silhouette),
       concat(
         'each is the nearest to the other, and their mean silhouettes are ',
-        clustereval._silhouette_as_text(own.silhouette), ' and ',
-        clustereval._silhouette_as_text(other.silhouette), ': they may be one cluster'
+        clustereval._silhouette_as_text(own.silhouette, own.lower, own.upper), ' and ',
+        clustereval._silhouette_as_text(other.silhouette, other.lower, other.upper),
+        ': they are hardly set apart'
       )
-    FROM __ce_measured AS own
-    JOIN __ce_measured AS other
+    FROM __ce_low AS own
+    JOIN __ce_low AS other
       ON other.partition_key IS NOT DISTINCT FROM own.partition_key
       AND other.cluster_key = own.nearest
       AND other.nearest = own.cluster_key
-    WHERE own.cluster_key < other.cluster_key AND own.n > 1 AND other.n > 1
-      AND own.silhouette < 0.25 AND other.silhouette < 0.25
-    UNION ALL
-    SELECT
-      partition_key, 7, 'warning', 'far_point', cluster_key, NULL, NULL, n,
-      farness,
-      concat(
-        'its farthest point is ', clustereval._whole_as_text(farness),
-        ' times as far from the center as its points are on average'
-      )
-    FROM __ce_measured
-    WHERE farness > 10
-    UNION ALL
-    SELECT
-      partition_key, 8, 'warning', 'dominant_coordinate', NULL, NULL, coordinate, n, share,
-      concat(
-        'coordinate ', coordinate, ' of ', n_dims, ' holds ',
-        clustereval._percent_as_text(share),
-        ' of the variance within clusters: scale the columns first'
-      )
-    FROM clustereval._dominant_coordinates(__ce_states)
-    WHERE lower(distance) <> 'cosine' AND weights IS NULL
+    WHERE own.cluster_key < other.cluster_key
     UNION ALL
     SELECT
       partition_key, 9, 'note', 'tiny_cluster', cluster_key, NULL, NULL, n,
       clustereval._ratio(n * n_clusters, total),
       concat(
         'it has ', clustereval._count_as_text(n, 'point'), ', where the average cluster has ',
-        clustereval._whole_as_text(clustereval._ratio(total, n_clusters))
+        clustereval._whole_above(clustereval._ratio(total, n_clusters), 10 * n)
       )
     FROM __ce_measured
     WHERE 10 * clustereval._widen(n) * clustereval._widen(n_clusters) < total

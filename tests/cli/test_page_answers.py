@@ -85,7 +85,7 @@ def test_a_good_clustering(run: Run, write_points: Callable[..., Path]) -> None:
 FAULTS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
     "two clusters merged": (
         lambda frame: frame.with_columns(pl.col("cluster").replace(2, 1)),
-        "🟠 Cluster 1: 50 % of the cluster's 200 rows have its most frequent label: 1",
+        "🔴 Cluster 1: 50 % of the cluster's 200 rows have its most frequent label: 1",
     ),
     "a cluster split": (
         lambda frame: frame.with_columns(
@@ -97,7 +97,7 @@ FAULTS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
     ),
     "a column that is not scaled": (
         lambda frame: frame.with_columns(pl.col("x") * 1000),
-        "🟠 Coordinate 1 of 2 holds over 99 % of the variance within clusters: scale the columns",
+        "🟠 Coordinate 1 of 2 (x) holds over 99 % of the variance within clusters, so distances",
     ),
     "one point far away": (
         lambda frame: frame.with_columns(
@@ -159,6 +159,43 @@ def test_steps(run: Run, write_points: Callable[..., Path]) -> None:
     assert steps == ["In cluster 1, look at the rows whose label is not 1."]
 
 
+@pytest.mark.parametrize("labels", ["one", "two"])
+def test_a_merge_is_a_step_unless_labels_contradict_it(
+    run: Run, write_points: Callable[..., Path], labels: str
+) -> None:
+    """Cluster 0 in two parts that lie in each other; the labels know of one, or of two."""
+    part = pl.when((pl.col("cluster") == 0) & (pl.int_range(pl.len()) % 2 == 0))
+    frame = grid().with_columns(cluster=part.then(9).otherwise("cluster"))
+    if labels == "two":
+        frame = frame.with_columns(label="cluster")
+    markdown = page(run, write_points(frame))
+    merges = [x for x in items_below(markdown, "Findings") if x.startswith("🟠 Clusters 0 and 9")]
+    steps = [x for x in items_below(markdown, "What to try next") if "fewer" in x]
+    assert len(merges) == 1
+    assert len(steps) == (labels == "one")
+    points = ("--vector", "x,y", "--cluster", "cluster")
+    assert "fewer" not in run("report", write_points(frame), *points, *QUICK)
+
+
+def test_a_giant_cluster_stands_beside_the_agreement(
+    run: Run, write_points: Callable[..., Path]
+) -> None:
+    """Ten labels in each of five other clusters, and an excellent adjusted Rand index."""
+    small = pl.DataFrame(
+        {"x": [9.0 + i % 5 for i in range(50)], "y": [float(i) for i in range(50)]}
+    ).with_columns(label=1 + pl.int_range(50), cluster=1 + pl.int_range(50) // 10)
+    big = pl.DataFrame({"x": [i / 1000 for i in range(950)], "y": [0.0] * 950})
+    frame = pl.concat([big.with_columns(label=0, cluster=0), small], how="vertical_relaxed")
+    path = write_points(frame)
+    options = ("--label", "label", "--cluster", "cluster", *QUICK)
+    first, *_ = items_below(run("report", path, *options), "Findings")
+    assert first.startswith("🔵 Agreement of the clusters with the labels: excellent")
+    assert first.endswith("; most pairs are in cluster 0, which has 95 % of the rows")
+    assert "most pairs" not in run("report", write_points(grid()), *options)
+    steps = items_below(run("report", path, *options), "What to try next")
+    assert not any("more clusters" in step for step in steps)
+
+
 def test_findings_of_labels_alone_and_of_points_alone(run: Run) -> None:
     labels = items_below(run("report", IRIS, *KMEANS, *QUICK), "Findings")
     assert labels[1:] == [
@@ -198,6 +235,25 @@ def test_title_and_rows(run: Run, tmp_path: Path) -> None:
     assert "rows with a label **10**, points **12**" in markdown
 
 
+def test_tables_of_clusters_have_one_base_each(run: Run, write_points: Callable[..., Path]) -> None:
+    """Only 30 of 100 points of each cluster have a label, and none of those of cluster 2."""
+    labels = pl.when((pl.int_range(pl.len()) < 90) & (pl.col("cluster") < 2)).then("label")
+    markdown = page(run, write_points(grid().with_columns(label=labels)))
+    tables = dict(re.findall(r"^## (Clusters.*)\n\n((?:\|.*\n)+)", markdown, re.MULTILINE))
+    rows = {
+        title: [[x.strip() for x in line.split("|")[1:-1]] for line in text.splitlines()]
+        for title, text in tables.items()
+    }
+    assert list(rows) == ["Clusters: rows with a label", "Clusters: points"]
+    labeled, points = rows.values()
+    assert labeled[0] == ["cluster", "n", "share", "n labels", "majority label", "purity"]
+    assert [line[:3] for line in labeled[2:]] == [["0", "30", "0.5"], ["1", "30", "0.5"]]
+    assert [line[:3] for line in points[2:]] == [[x, "100", "0.3333"] for x in "012"]
+    assert "purity" not in points[0]
+    assert "silhouette" in points[0]
+    assert page(run, write_points(grid())).count("## Clusters\n") == 1
+
+
 def test_many_clusters_are_summed_up(run: Run, tmp_path: Path) -> None:
     n = 3000
     rows = pl.DataFrame(
@@ -234,14 +290,17 @@ def test_the_worst_answers_come_first() -> None:
 
 def test_every_step_names_what_it_is_about() -> None:
     codes = ["close_clusters", "mixed_cluster", "split_label", "tiny_cluster", "far_point"]
-    steps = list_steps([pl.DataFrame([finding(code) for code in codes])])
+    clusters = pl.DataFrame({"cluster": [1, 2], "purity": [1.0, 0.8], "majority_label": ["a"] * 2})
+    steps = list_steps([pl.DataFrame([finding(code) for code in codes])], clusters)
     assert len(steps) == len(codes)
     assert all("1" in step for step in steps)
 
 
 def test_a_step_is_about_the_first_finding_of_its_kind() -> None:
     rows = pl.DataFrame([finding("mixed_cluster", cluster=i) for i in (7, 8)])
-    assert list_steps([rows]) == ["In cluster 7, look at the rows whose label is not a."]
+    assert list_steps([rows], pl.DataFrame()) == [
+        "In cluster 7, look at the rows whose label is not a."
+    ]
 
 
 def test_kinds_of_columns_in_words() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -66,7 +67,7 @@ def test_a_mixed_cluster_and_split_labels(engine: Engine) -> None:
     rows: list[Pair] = [(0, 7), (0, 7), (1, 7), (1, 8), (1, 8), (2, 7), (2, 9)]
     assert [tuple(row.values()) for row in label_findings(engine, rows)] == [
         (
-            "warning",
+            "problem",
             "mixed_cluster",
             7,
             0,
@@ -76,7 +77,7 @@ def test_a_mixed_cluster_and_split_labels(engine: Engine) -> None:
         ),
         *(
             (
-                "warning",
+                severity,
                 "split_label",
                 cluster,
                 label,
@@ -84,9 +85,9 @@ def test_a_mixed_cluster_and_split_labels(engine: Engine) -> None:
                 value,
                 f"{text} in the cluster that has the most",
             )
-            for cluster, label, n, value, text in (
-                (8, 1, 3, 2 / 3, "67 % of the label's 3 rows are"),
-                (7, 2, 2, 0.5, "50 % of the label's 2 rows are"),
+            for severity, cluster, label, n, value, text in (
+                ("problem", 8, 1, 3, 2 / 3, "67 % of the label's 3 rows are"),
+                ("warning", 7, 2, 2, 0.5, "50 % of the label's 2 rows are"),
             )
         ),
     ]
@@ -99,10 +100,11 @@ def test_a_mixed_cluster_and_split_labels(engine: Engine) -> None:
 def test_limits_of_shares(engine: Engine, n_majority: int, severity: str | None) -> None:
     """80 of 100 rows are enough; below 50 it is a problem."""
     one = [(0, 5)] * n_majority + [(1 + i, 5) for i in range(100 - n_majority)]
-    rows = [*one, *([(500, 6)] * 100)]
+    rows = [*one, *([(500, 6)] * 150)]
+    more = [(1000 + i, 500) for i in range(60)]
     for found, code in (
         (label_findings(engine, rows), "mixed_cluster"),
-        (label_findings(engine, [(b, a) for a, b in rows]), "split_label"),
+        (label_findings(engine, [(b, a) for a, b in rows] + more), "split_label"),
     ):
         of_code = [row for row in found if row["code"] == code]
         assert [row["severity"] for row in of_code] == ([severity] if severity else [])
@@ -117,6 +119,46 @@ def test_a_share_that_rounds_to_the_limit(engine: Engine) -> None:
         "just below 80 % of the cluster's 1000 rows have its most frequent label",
         "just below 80 % of the label's 1000 rows are in the cluster that has the most",
     ]
+
+
+def test_a_share_just_below_one_half(engine: Engine) -> None:
+    """199 of 400: a problem must not stand next to 50 %."""
+    rows = [(0, 0)] * 199 + [(1, 0)] * 101 + [(2, 0)] * 100 + [(3, 1)] * 500
+    [row] = label_findings(engine, rows)
+    assert (row["severity"], row["value"]) == ("problem", 0.4975)
+    assert row["finding"].startswith("just below 50 % of the cluster's 400 rows")
+
+
+def test_severity_follows_the_rows_and_pairs(engine: Engine) -> None:
+    """Four entities of three rows in pieces, next to a cluster of two entities, 8 + 3 rows.
+
+    Among 1,000 rows that are right, no finding is a problem; of the pairs of few rows, the merged
+    cluster divides 24 of 61.
+    """
+    split = [(i, 10 * i + j) for i in range(4) for j in range(3)]
+    merged = [(7, 70)] * 8 + [(8, 70)] * 3
+    right = [(100 + i // 4, 100 + i // 4) for i in range(1000)]
+    rows = label_findings(engine, [*split, *merged, *right])
+    assert {(row["severity"], row["code"]) for row in rows} == {
+        ("warning", "mixed_cluster"),
+        ("warning", "split_label"),
+    }
+    few = label_findings(engine, [*merged, *right[:4]])
+    assert [(row["severity"], row["code"]) for row in few] == [("problem", "mixed_cluster")]
+
+
+def test_many_small_clusters_are_a_problem_together(engine: Engine) -> None:
+    """Each of 100 clusters has 2 of 300 rows outside its majority."""
+    rows = label_findings(engine, [(i, i // 3) for i in range(300)])
+    assert {row["severity"] for row in rows} == {"problem"}
+
+
+def test_a_split_label_is_no_problem_with_more_clusters_than_labels(engine: Engine) -> None:
+    """Some label has to be split then."""
+    split = [(0, 0), (0, 1), (0, 2)] * 10 + [(1, 3)] * 20
+    for extra, severity in (([], "warning"), ([(2, 0), (3, 3)], "problem")):
+        rows = label_findings(engine, [*split, *extra])
+        assert [row["severity"] for row in rows if row["code"] == "split_label"] == [severity]
 
 
 def test_a_giant_cluster(engine: Engine) -> None:
@@ -181,6 +223,22 @@ NOISE = ("cluster", "drop", "singletons")
 # ----------------------------------------------------------------------------------------------
 
 
+def severity_by_definition(kept: Sequence[Pair], place: int, key: int | None) -> str:
+    """A problem if many rows are outside majorities below one half, or many pairs are divided."""
+    if place == 0 and len({b for _, b in kept}) > len({a for a, _ in kept}):
+        return "warning"
+    groups: dict[int | None, Counter[int | None]] = {}
+    for row in kept:
+        groups.setdefault(row[place], Counter())[row[1 - place]] += 1
+    low = [x for x in groups.values() if 2 * max(x.values()) < x.total()]
+    outside = sum(x.total() - max(x.values()) for x in low)
+    own = groups[key]
+    n_pairs = sum(comb(x.total(), 2) for x in groups.values())
+    divided = comb(own.total(), 2) - sum(comb(n, 2) for n in own.values())
+    is_problem = (own in low and 20 * outside >= len(kept)) or 4 * divided > n_pairs
+    return "problem" if is_problem else "warning"
+
+
 def by_definition(rows: Sequence[Pair]) -> list[Row]:
     """The findings of rows without noise, with exact shares."""
     kept = [(a, b) for a, b in rows if a is not None and b is not None]
@@ -216,7 +274,7 @@ def by_definition(rows: Sequence[Pair]) -> list[Row]:
             majority = min(x for x, count in parts.items() if count == most)
             share = Fraction(most, size)
             if share < Fraction(4, 5):
-                severity = "problem" if share < Fraction(1, 2) else "warning"
+                severity = severity_by_definition(kept, place, key)
                 rows_of = f"the {code.split('_')[1]}'s {size} row{'' if size == 1 else 's'}"
                 text = f"{per_cent(share)} of {rows_of} {words}"
                 subjects = (key, majority) if code == "mixed_cluster" else (majority, key)

@@ -67,7 +67,7 @@ def test_low_silhouettes_and_close_clusters(engine: Engine) -> None:
         ("close_clusters", 0, 1, 40),
     ]
     assert is_near([row["value"] for row in rows], [means[0], means[1], max(means[:2])])
-    both = f"{means[0]:.2f} and {means[1]:.2f}: they may be one cluster"
+    both = f"{means[0]:.2f} and {means[1]:.2f}: they are hardly set apart"
     assert rows[2]["finding"].endswith(both)
     assert rows[0]["finding"] == (
         f"the mean silhouette of its 20 points is {means[0]:.2f}: it is hardly set apart from the "
@@ -124,8 +124,8 @@ def test_a_dominant_coordinate(engine: Engine) -> None:
     wide = pl.when(pl.col("cluster") == 2).then(30).otherwise(10)
     frame = APART.with_columns(pl.col("y") * wide)
     [row] = only(point_findings(engine, frame), "dominant_coordinate")
-    variances = frame.group_by("cluster").agg(pl.col(XY).var()).select(XY).sum().row(0)
-    share = variances[1] / sum(variances)
+    variances = frame.group_by("cluster").agg(pl.col(XY).var())
+    share = variances.select((pl.col("y") / (pl.col("x") + pl.col("y"))).mean()).item()
     assert (row["severity"], row["coordinate"], row["n"], row["cluster"]) == (
         "warning",
         2,
@@ -134,8 +134,9 @@ def test_a_dominant_coordinate(engine: Engine) -> None:
     )
     assert is_near(row["value"], share)
     assert row["finding"] == (
-        f"coordinate 2 of 2 holds {'over 99' if share > 0.995 else round(100 * share)} % of the "
-        "variance within clusters: scale the columns first"
+        f"coordinate 2 of 2 (y) holds {'over 99' if share > 0.995 else round(100 * share)} % of "
+        "the variance within clusters, so distances say little of the other coordinates: pass the "
+        "columns that were clustered on, such as scaled ones"
     )
     for options in ({"distance": "cosine"}, {"weights": [100.0, 1.0]}):
         assert only(point_findings(engine, frame, **options), "dominant_coordinate") == []
@@ -144,6 +145,103 @@ def test_a_dominant_coordinate(engine: Engine) -> None:
     assert is_near(moved["value"], share, relative=1e-6)
     constant = APART.with_columns(x=pl.lit(1.0), y=pl.lit(2.0))
     assert only(point_findings(engine, constant), "dominant_coordinate") == []
+
+
+#: Three clusters in x and y, and a column of the same spread that says nothing of them.
+UNRELATED = APART.with_columns(
+    pl.col("cluster").cast(pl.Int64), z=pl.Series([float(i * 7 % 11) / 5 for i in range(60)])
+)
+
+
+@pytest.mark.parametrize("large", [["z"], ["y", "z"]])
+def test_columns_of_another_unit_come_first_without_their_symptoms(
+    engine: Engine, large: list[str]
+) -> None:
+    """Every silhouette is low, because distances compare little else than the large columns."""
+    frame = UNRELATED.with_columns(pl.col(large) * 1000)
+    names, n = ["x", "y", "z"], len(large)
+    [row] = call(engine, "internal_findings", frame, names)
+    assert (row["code"], row["coordinate"]) == ("dominant_coordinate", 4 - n)
+    numbers = ", ".join(map(str, range(4 - n, 4)))
+    verb = "coordinate {} of 3 ({}) holds" if n == 1 else "coordinates {} of 3 ({}) hold"
+    assert row["finding"].startswith(verb.format(numbers, ", ".join(large)) + " over 99 % of the")
+    assert call(engine, "internal_findings", UNRELATED, names) == []
+
+
+def test_names_of_coordinates_of_several_types(engine: Engine) -> None:
+    """DuckDB casts them to one type; computed ones and lists have no names."""
+    frame = UNRELATED.with_columns((pl.col("z") * 1000).cast(pl.Int64)).rename({"z": 'Mb "a"'})
+    [row] = call(engine, "internal_findings", frame, ["x", "y", 'Mb "a"'])
+    assert row["finding"].startswith('coordinate 3 of 3 (Mb "a") holds')
+    lists = UNRELATED.select("cluster", v=pl.concat_list("x", "y", pl.col("z") * 1000))
+    [row] = call(engine, "internal_findings", lists, "v")
+    assert row["finding"].startswith("coordinate 3 of 3 holds")
+
+
+def test_coordinates_of_many_spreads_are_not_dominant(engine: Engine) -> None:
+    """Spreads of 1, 4 and 16: none holds more than 90 %, and there is no gap of ten times."""
+    columns = {f"x{i}": pl.col("x") * 4.0 ** (i // 2) for i in range(6)}
+    rows = call(engine, "internal_findings", APART.with_columns(**columns), list(columns))
+    assert only(rows, "dominant_coordinate") == []
+
+
+def test_a_far_point_is_named_in_place_of_what_it_does(engine: Engine) -> None:
+    """It makes the silhouette of its cluster -0.9, and x a coordinate with 99 % of the variance."""
+    for far in ([0], [0, 20]):
+        frame = APART.cast({"x": pl.Float64}).with_columns(
+            x=pl.when(pl.int_range(pl.len()).is_in(far)).then(1e4).otherwise("x")
+        )
+        frame = pl.concat([frame, frame.filter(pl.col("x") < 1e3)])
+        rows = point_findings(engine, frame)
+        assert [(row["code"], row["cluster"]) for row in rows] == [
+            ("far_point", i // 20) for i in far
+        ]
+
+
+def test_a_low_silhouette_that_a_far_point_cannot_explain(engine: Engine) -> None:
+    """One of 2,001 points, 15 times as far as the average, changes hardly a mean distance."""
+    near = squares((0, 0), (0.5, 0), copies=500).with_columns(pl.col("x").cast(pl.Float64))
+    far = pl.DataFrame({"x": [25.0], "y": [0.0], "cluster": [0]}).cast(near.schema)
+    codes = [row["code"] for row in point_findings(engine, pl.concat([near, far]))]
+    assert codes == ["far_point", "low_silhouette", "low_silhouette", "close_clusters"]
+
+
+@pytest.mark.gate
+def test_noise_as_singletons_is_no_nearest_cluster(engine: Engine) -> None:
+    """Noise around the clusters makes their silhouettes with it negative."""
+    spread = [(x / 2, y / 2) for x in range(-4, 45, 3) for y in range(-4, 45, 3)]
+    noise = pl.DataFrame(spread, schema=XY, orient="row").with_columns(cluster=-1)
+    frame = pl.concat(
+        [APART.cast({"x": pl.Float64, "y": pl.Float64}), noise], how="vertical_relaxed"
+    )
+    for noise_as in ("singletons", "drop"):
+        rows = point_findings(engine, frame, noise=-1, noise_as=noise_as)
+        assert [row["code"] for row in rows] == ["noise_rows"]
+
+
+def test_findings_of_a_sample_use_its_standard_error(engine: Engine) -> None:
+    """Random clusters: negative where the upper limit of the interval is, low where it is low."""
+    generator = np.random.default_rng(11)
+    points = generator.normal(size=(120, 2))
+    frame = pl.DataFrame(points, schema=XY).with_columns(
+        cluster=pl.Series(generator.integers(0, 4, 120))
+    )
+    seen = set()
+    for seed in range(4):
+        options = {"method": "sample", "sample_size": 40, "random_state": seed}
+        rows = only(point_findings(engine, frame, **options), "low_silhouette")
+        means = call(engine, "silhouette_clusters", frame, XY, **options)
+        uppers = {row["cluster"]: row["silhouette"] + 1.959964 * row["std_error"] for row in means}
+        assert {row["cluster"] for row in rows} == {x for x, y in uppers.items() if y < 0.25}
+        for row in rows:
+            is_negative = uppers[row["cluster"]] < 0
+            seen.add((is_negative, row["value"] < 0))
+            assert (row["severity"] == "problem") == is_negative
+            assert ("nearer to another" in row["finding"]) == is_negative
+            assert "just below 0 " not in row["finding"] or is_negative
+            assert " (of a sample; 95 % interval -0." in row["finding"]
+    assert (False, True) in seen
+    assert (True, True) in seen
 
 
 @pytest.mark.gate

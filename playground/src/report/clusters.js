@@ -1,13 +1,31 @@
-/** Clusters: the table with a row per cluster, the largest first. */
+/** Clusters: the tables with a row per cluster, the largest first. */
 
 import { asRecords } from "../values.js";
 import { showCount } from "./numbers.js";
 
 const SOURCES = ["external_cluster_report", "internal_cluster_report", "silhouette_clusters"];
 
-/** Return the columns and the rows, as objects, of the table by cluster. */
-export function joinClusters(tables, total, { clusterColumns }) {
-  const sources = SOURCES.filter((name) => name in tables);
+/** Return the table by cluster, or two if labels and points are not of the same rows. */
+export function listClusterTables(tables, { clusterColumns, words }) {
+  const n = (name) => asRecords(tables[name])[0].n;
+  const join = (title, sources, total) => ({
+    title,
+    ...joinClusters(tables, sources.filter((name) => name in tables), total, clusterColumns),
+  });
+  const isBoth = "external_report" in tables && "internal_report" in tables;
+  if (!isBoth || n("external_report") === n("internal_report")) {
+    const counted = "external_report" in tables ? "external_report" : "internal_report";
+    return [join(words.CLUSTERS, SOURCES, n(counted))];
+  }
+  const [ofLabels, ...ofPoints] = SOURCES;
+  return [
+    join(words.CLUSTERS_OF_LABELS, [ofLabels], n("external_report")),
+    join(words.CLUSTERS_OF_POINTS, ofPoints, n("internal_report")),
+  ];
+}
+
+/** Return the columns and the rows, as objects, of one table. */
+function joinClusters(tables, sources, total, clusterColumns) {
   const columns = new Map();
   const rows = new Map();
   for (const [i, name] of sources.entries()) {

@@ -40,8 +40,10 @@ function drawMain(content) {
     ...drawAnswers(content),
     element("h2", { id: "scores" }, "Scores"),
     ...drawCards(content.headlines),
-    element("h2", { id: "clusters" }, "Clusters"),
-    ...drawClusters(content.clusters),
+    ...content.clusters.flatMap((table, i) => [
+      element("h2", i === 0 ? { id: "clusters" } : {}, table.title),
+      ...drawClusters(table),
+    ]),
     ...drawLowPoints(content.lowPoints),
     element("h2", {}, "All scores"),
     ...[...content.groups].map(([title, scores]) => drawGroup(title, scores)),

@@ -1,10 +1,11 @@
 /** The report: what `clustereval report` writes about one clustering, computed in the browser. */
 
 import { asRecords } from "../values.js";
-import { chooseClusters, joinClusters } from "./clusters.js";
+import { chooseClusters, listClusterTables } from "./clusters.js";
+import { percent } from "./numbers.js";
 import { fillTemplate } from "./page.js";
 import { chooseHeadlines, firstRow, groupScores, judgeScores } from "./scores.js";
-import { describeClusters, listAnswers, listSteps } from "./sentences.js";
+import { describeClusters, fill, listAnswers, listSteps } from "./sentences.js";
 import { readTables } from "./tables.js";
 import { listFacts, listWarnings, warnOfRows, warnOfSample } from "./warnings.js";
 
@@ -31,9 +32,9 @@ async function describe(session, input, choice, facts, say) {
   const isSample = method.method === "sample";
   const groups = groupScores(tables, facts, { isSample, distance: choice.distance });
   const headlines = chooseHeadlines(groups, tables, facts);
-  const counts = firstRow(tables, "external_report") ?? firstRow(tables, "internal_report");
-  const clusters = joinClusters(tables, counts.n, facts);
-  const rows = clusters.rows;
+  const clusters = listClusterTables(tables, facts);
+  const [labeled, { rows }] = [clusters[0].rows, clusters.at(-1)];
+  const remark = await remarkOn(session, labeled, facts);
   const found = ["external_findings", "internal_findings"].filter((name) => name in tables);
   const findings = found.map((name) => asRecords(tables[name]));
   return {
@@ -42,18 +43,30 @@ async function describe(session, input, choice, facts, say) {
     warnings: [
       ...(await listWarnings(session, choice, tables, rows, facts)),
       ...(await warnOfRows(session, choice, facts)),
-      ...warnOfSample(method, counts.n),
+      ...warnOfSample(method, firstRow(tables, "internal_report")?.n),
     ],
-    answers: [...judgeScores(headlines, facts), ...listAnswers(findings, facts)],
-    steps: listSteps(findings, facts),
+    answers: [...judgeScores(headlines, remark, facts), ...listAnswers(findings, facts)],
+    steps: listSteps(findings, labeled, facts),
     descriptions: describeLargest(tables, rows, facts),
     headlines,
     groups,
-    clusters: { ...clusters, ...chooseClusters(clusters, facts), ...namesOf(facts) },
+    clusters: clusters.map((table) => ({
+      ...table,
+      ...chooseClusters(table, facts),
+      ...namesOf(facts),
+    })),
     lowPoints: "silhouette_samples" in tables ? asRecords(tables.silhouette_samples) : null,
     queries: [input.written(choice), ...queries.map((sql) => `${sql};`)],
     versions: await listVersions(session, input, facts),
   };
+}
+
+/** Return a remark on scores of pairs if one cluster holds most rows. */
+async function remarkOn(session, rows, { words }) {
+  const [largest] = rows;
+  if (rows.length < 2 || largest.share <= words.GIANT_SHARE) return "";
+  const share = await percent(session, largest.share);
+  return fill(words.MOSTLY_IN_ONE, { cluster: largest.cluster, share });
 }
 
 function namesOf({ clusterColumns, nameColumns }) {

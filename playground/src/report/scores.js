@@ -81,13 +81,15 @@ export function chooseHeadlines(groups, tables, { words }) {
 }
 
 /** Return a sentence for each score that the literature has a word for. */
-export function judgeScores(scores, { words }) {
+export function judgeScores(scores, remark, { words }) {
   return scores
     .filter(({ name, reading }) => name in words.JUDGED && reading !== "")
     .map(({ name, title, value, limits, reading }) => {
       const what = title[0].toLowerCase() + title.slice(1);
       const within = limits === "" ? "" : `, ${limits.replace(":", "")}`;
-      const text = `${words.JUDGED[name]}: ${reading}, ${what} ${showNumber(value)}${within}`;
+      const score = `${what} ${showNumber(value)}${within}`;
+      const behind = name === "adjusted_rand_score" ? remark : "";
+      const text = `${words.JUDGED[name]}: ${reading}, ${score}${behind}`;
       return { severity: "note", text, place: "scores" };
     });
 }

@@ -52,12 +52,25 @@ function answerAlike(rows, { words, sentences }) {
 }
 
 /** Return what to try next, a sentence for each kind of finding that suggests something. */
-export function listSteps(tables, { words }) {
+export function listSteps(tables, clusters, { words }) {
+  const supported = tables.map((rows) => rows.filter(supportedBy(tables, clusters, words)));
   const first = {};
-  for (const row of tables.flatMap((rows) => [...rows].reverse())) first[row.code] = row;
+  for (const row of supported.flatMap((rows) => [...rows].reverse())) first[row.code] = row;
   return Object.entries(words.NEXT_STEPS)
     .filter(([code, step]) => code in first && !missesName(step, first[code]))
     .map(([code, step]) => fill(step, first[code]));
+}
+
+/** Return a test whether the labels support a merge or a split; without labels, none does. */
+function supportedBy(tables, clusters, words) {
+  const pure = clusters.filter(({ purity }) => purity >= words.UNDIVIDED_SHARE);
+  const labels = new Map(pure.map((row) => [String(row.cluster), String(row.majority_label)]));
+  const mixed = tables.flat().filter(({ code }) => code === "mixed_cluster");
+  return ({ code, cluster, other_cluster: other }) => {
+    if (code === "giant_cluster") return mixed.some((row) => row.cluster === cluster);
+    const [one, same] = [cluster, other].map((name) => labels.get(String(name)));
+    return code !== "close_clusters" || (one !== undefined && one === same);
+  };
 }
 
 /** Return whether a step names a cluster or label that has no name. */

@@ -11,9 +11,11 @@ import {
 
 /** What a query adds to the rows of a macro: numbers as the texts of the findings. */
 const TEXTS = {
-  external_findings: "clustereval._percent_as_text(value) AS percent",
+  external_findings:
+    "clustereval._percent_below(value, clustereval._undivided_share()) AS percent",
   internal_findings:
-    "clustereval._silhouette_as_text(value) AS silhouette, round(value, 0) AS times",
+    "clustereval._decimals_below(value, clustereval._low_silhouette()) AS silhouette, " +
+    "clustereval._whole_above(value, clustereval._far_ratio()) AS times",
   cluster_profile:
     "CASE WHEN kind IN ('category', 'missing') THEN clustereval._percent_as_text(mean) END " +
     "AS percent, CASE WHEN kind IN ('category', 'missing') " +
