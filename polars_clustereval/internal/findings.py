@@ -15,7 +15,12 @@ from polars_clustereval.base.exact import (
     whole_as_text,
     widen,
 )
-from polars_clustereval.base.findings import findings_on_sizes, make_finding, sort_findings
+from polars_clustereval.base.findings import (
+    findings_on_sizes,
+    make_finding,
+    mute_noise,
+    sort_findings,
+)
 from polars_clustereval.base.frames import join_partitions, to_user_frame
 from polars_clustereval.base.growth import SILHOUETTES
 from polars_clustereval.base.tables import table_function
@@ -94,8 +99,12 @@ def internal_findings(
 
         The codes are as follows:
 
-        - dropped_rows, noise_rows, one_cluster and giant_cluster, which have the same meaning as in
-          external_findings.
+        - no_rows, unnamed_noise, unknown_noise, all_singletons, dropped_rows, noise_rows,
+          one_cluster and giant_cluster, which have the same meaning as in external_findings.
+        - cluster_coordinate: a coordinate, numbered from 1, has one value in each cluster, and no
+          two clusters share a value, while other coordinates vary within clusters. The coordinate
+          may be made from the clusters. Like dominant coordinates, these are not reported for
+          cosine distances or if weights are used.
         - low_silhouette: the mean silhouette of a cluster is below 0.25, which Kaufman and
           Rousseeuw interpret as no substantial structure. value is the mean silhouette, and
           other_cluster is the cluster with the nearest center. If the mean silhouette is below 0,
@@ -165,6 +174,7 @@ def internal_findings(
     ordered = findings_of_reports(
         PointReports(counts, clusters, silhouettes, None if is_scaled else states),
         by,
+        noise=noise,
         noise_as=noise_as,
         distance=distance,
     )
@@ -185,13 +195,15 @@ class PointReports(NamedTuple):
 
 
 def findings_of_reports(
-    reports: PointReports, by: list[str], *, noise_as: str | None, distance: str
+    reports: PointReports, by: list[str], *, noise: object, noise_as: str | None, distance: str
 ) -> pl.LazyFrame:
     """Return the rows of internal_findings, based on reports with the partition columns `by`."""
     row_counts = _points_of_partitions(reports.counts, by, noise_as)
     measured = _join_measures(reports, row_counts, by)
     sizes = measured.select(*by, "cluster", cluster_size="n")
-    findings = findings_on_sizes(row_counts, sizes, by, unit="point", complement="vector")
+    findings = findings_on_sizes(
+        row_counts, sizes, by, noise=noise, unit="point", complement="vector"
+    )
     is_squared = distance.lower() == "sqeuclidean"
     findings += [
         _find_low_silhouettes(measured, by),
@@ -201,7 +213,10 @@ def findings_of_reports(
     ]
     if reports.states is not None:
         findings.append(_find_dominant_coordinates(reports.states, by))
+        findings.append(_find_cluster_coordinates(reports.states, by))
     ordered = sort_findings(findings, by, ("cluster", "coordinate"))
+    if noise is None:
+        ordered = mute_noise(ordered, ("cluster", "other_cluster"))
     return ordered.select(*by, *_FINDING_COLUMNS)
 
 
@@ -355,6 +370,46 @@ def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFr
             coordinate,
             pl.col("n_dims"),
             percent_as_text(share),
+        ),
+    )
+
+
+def _find_cluster_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the findings about coordinates that have one value in each cluster, all different.
+
+    Other coordinates of the partition must vary within clusters.
+    """
+    places = pl.int_ranges(1, pl.col("m2").list.len() + 1).alias("coordinate")
+    lists = states.filter(pl.col("n") > 0).select(*by, "n", "m2", "mean", places)
+    spreads = (
+        lists.explode("coordinate", "m2", "mean")
+        .group_by(*by, "coordinate")
+        .agg(
+            pl.col("n").sum(),
+            pl.col("m2").max(),
+            n_clusters=pl.len(),
+            n_means=pl.col("mean").n_unique(),
+        )
+    )
+    partition = [pl.col(name) for name in by] or [pl.lit(0)]
+    n_clusters, coordinate = pl.col("n_clusters"), pl.col("coordinate").cast(pl.Int64)
+    compared = spreads.with_columns(
+        n_dims=pl.len().cast(pl.Int64).over(partition), most=pl.col("m2").max().over(partition)
+    )
+    is_found = (pl.col("m2") == 0) & (pl.col("most") > 0) & (n_clusters > 1)
+    return make_finding(
+        compared.filter(is_found & (pl.col("n_means") == n_clusters)),
+        by,
+        -1,
+        "cluster_coordinate",
+        severity="problem",
+        coordinate=coordinate,
+        n=pl.col("n"),
+        finding=pl.format(
+            "coordinate {} of {} has one value in each cluster, which no other cluster has: is it "
+            "made from the cluster?",
+            coordinate,
+            pl.col("n_dims"),
         ),
     )
 

@@ -6,7 +6,10 @@ page with the same content in a browser (see ``tools/playground.py``).
 
 from __future__ import annotations
 
+from polars_clustereval.base.findings import NOISE_NAMES
+
 __all__ = [
+    "ALONE",
     "FEW_ROWS",
     "GIANT_SHARE",
     "HEADLINES",
@@ -20,6 +23,7 @@ __all__ = [
     "MOST_LOW_POINTS",
     "MOST_NAMED",
     "NEXT_STEPS",
+    "NOISE_NAMES",
     "NOT_DISTINGUISHED",
     "NOT_SCORES",
     "QUALITIES",
@@ -61,6 +65,12 @@ JUDGED = {
 # Findings
 # ----------------------------------------------------------------------------------------------
 
+#: The codes of findings that are listed, besides those of SUMMED_UP. The warnings of a page state
+#: the others.
+ALONE = (
+    *("unnamed_noise_label", "all_singletons", "unique_labels", "fractional_labels"),
+    *("same_partition", "dominant_coordinate"),
+)
 #: Up to this number of findings of the same kind, each gets a sentence; more are combined into one
 #: sentence.
 MOST_ALIKE = 3
@@ -77,6 +87,18 @@ SUMMED_UP = {
     "split_label": (
         "{n} labels are split, with less than 80 % of their rows in one cluster",
         "{label} ({percent} in {cluster})",
+    ),
+    "similar_labels": (
+        "{n} sets of labels differ only by case or blanks",
+        "{label} ({n} rows)",
+    ),
+    "noise_label": (
+        "{n} labels have at least half of their rows in noise, which is left out",
+        "{label} ({percent} of {n} rows)",
+    ),
+    "cluster_coordinate": (
+        "{n} coordinates have one value in each cluster, which no other cluster has",
+        "{coordinate}",
     ),
     "low_silhouette": (
         "{n} clusters are hardly set apart, with mean silhouettes below 0.25",

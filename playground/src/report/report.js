@@ -44,7 +44,7 @@ async function describe(session, input, choice, facts, say) {
       ...(await warnOfRows(session, choice, facts)),
       ...warnOfSample(method, counts.n),
     ],
-    answers: [...judgeScores(headlines, facts), ...listAnswers(findings, facts)],
+    answers: [...judgeScores(headlines, facts, tables, choice), ...listAnswers(findings, facts)],
     steps: listSteps(findings, facts),
     descriptions: describeLargest(tables, rows, facts),
     headlines,

@@ -1,7 +1,7 @@
 /** Scores: the values of a report with what they are, as polars_clustereval/page/findings.py. */
 
 import { asRecords } from "../values.js";
-import { showNumber } from "./numbers.js";
+import { showCount, showNumber } from "./numbers.js";
 
 /** The tables of scores, by the name of their facts. */
 const TABLES = {
@@ -80,14 +80,24 @@ export function chooseHeadlines(groups, tables, { words }) {
   return names.flatMap((name) => scores.filter((score) => score.name === name).slice(0, 1));
 }
 
+/** Return which rows a score is of, if at least a tenth of all rows are left out. */
+function describeRest({ n, n_dropped: dropped, n_noise: noise }, { noiseAs }) {
+  const out = dropped + (noiseAs === "drop" ? noise : 0);
+  const [some, all] = [n, n + out].map(showCount);
+  return 10 * out >= n + out ? `, of the ${some} of ${all} rows that are left` : "";
+}
+
 /** Return a sentence for each score that the literature has a word for. */
-export function judgeScores(scores, { words }) {
+export function judgeScores(scores, { words }, tables, choice) {
+  const reports = { silhouette: "internal_report", adjusted_rand_score: "external_report" };
   return scores
     .filter(({ name, reading }) => name in words.JUDGED && reading !== "")
     .map(({ name, title, value, limits, reading }) => {
       const what = title[0].toLowerCase() + title.slice(1);
       const within = limits === "" ? "" : `, ${limits.replace(":", "")}`;
-      const text = `${words.JUDGED[name]}: ${reading}, ${what} ${showNumber(value)}${within}`;
+      const rest = describeRest(firstRow(tables, reports[name]), choice);
+      const judged = `${words.JUDGED[name]}: ${reading}, ${what} ${showNumber(value)}`;
+      const text = `${judged}${within}${rest}`;
       return { severity: "note", text, place: "scores" };
     });
 }
