@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 UNDIVIDED_SHARE, PROBLEM_SHARE, GIANT_SHARE, DOMINANT_SHARE = 0.8, 0.5, 0.8, 0.9
 LOW_SILHOUETTE, FAR_RATIO = 0.25, 10
 
+#: Names that clusterings give to noise, in lower case and without blanks around them.
+NOISE_NAMES = ("-1", "-1.0", "noise", "outlier", "outliers", "unassigned", "unclustered")
 #: The severities of findings, the worst first.
 _SEVERITIES = ("problem", "warning", "note")
 
@@ -69,11 +71,73 @@ def make_finding(
     return rows.select(*keys, **terms).with_columns(pl.col("n").cast(pl.Int64))
 
 
+def looks_like_noise(column: str, dtype: pl.DataType) -> pl.Expr:
+    """Return whether a column of clusters or labels has a name that clusterings give to noise."""
+    if not (dtype.is_numeric() or isinstance(dtype, pl.String | pl.Categorical | pl.Enum)):
+        return pl.lit(False)
+    name = pl.col(column).cast(pl.String).str.strip_chars().str.to_lowercase()
+    return name.is_in(NOISE_NAMES).fill_null(False)
+
+
+def find_unnamed_noise(
+    sizes: pl.LazyFrame,
+    row_counts: pl.LazyFrame,
+    keys: Sequence[str],
+    side: str,
+    unit: str,
+    advice: str,
+) -> pl.LazyFrame:
+    """Return one finding for each cluster or label that looks like noise.
+
+    `sizes` has one row per value of the column `side`, 'cluster' or 'label', with its size. `unit`
+    is the word for a row, and `advice` says what to do.
+    """
+    is_noise = looks_like_noise(side, sizes.collect_schema()[side])
+    size = pl.col(f"{side}_size")
+    words = f"it is counted as a {side} of {{}}; if it is noise, {advice}"
+    return make_finding(
+        join_partitions(sizes.filter(is_noise), list(keys), row_counts.select(*keys, "total")),
+        keys,
+        -8,
+        "unnamed_noise" if side == "cluster" else "unnamed_noise_label",
+        severity="problem",
+        n=size,
+        value=ratio(size, pl.col("total")),
+        finding=pl.format(words, count_as_text(size, unit)),
+        **{side: pl.col(side)},
+    )
+
+
+def mute_noise(findings: pl.LazyFrame, subjects: Sequence[str]) -> pl.LazyFrame:
+    """Leave out findings about clusters or labels, in the columns `subjects`, that look like noise.
+
+    The findings that name them are kept.
+    """
+    schema = findings.collect_schema()
+    of_noise = pl.any_horizontal(looks_like_noise(name, schema[name]) for name in subjects)
+    return findings.filter(pl.col("code").str.starts_with("unnamed_noise") | ~of_noise)
+
+
+def _severity_of_left_out(n: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """Return the severity of `n` rows of `whole` that are left out."""
+    is_problem, is_warning = 2 * n >= whole, 10 * n >= whole
+    warning = pl.when(is_warning).then(pl.lit("warning")).otherwise(pl.lit("note"))
+    return pl.when(is_problem).then(pl.lit("problem")).otherwise(warning)
+
+
+def _rest_as_text(n: pl.Expr, unit: str) -> pl.Expr:
+    """Return the end of a finding about rows that are left out: which rows the scores are of."""
+    are = pl.when(n == 1).then(pl.lit("is")).otherwise(pl.lit("are"))
+    words = pl.format(": the scores are of the {} that {} left", count_as_text(n, unit), are)
+    return pl.when(n == 0).then(pl.lit("")).otherwise(words)
+
+
 def findings_on_sizes(
     row_counts: pl.LazyFrame,
     cluster_sizes: pl.LazyFrame,
     keys: Sequence[str],
     *,
+    noise: object,
     unit: str,
     complement: str,
 ) -> list[pl.LazyFrame]:
@@ -82,9 +146,10 @@ def findings_on_sizes(
     `row_counts` has one row per partition. Its columns are the partition columns `keys` as well as
     total, n_dropped, n_noise, n_clusters and total_noise. The column total_noise is the number of
     rows that are either counted or noise. `cluster_sizes` has one row per cluster, with the columns
-    `keys`, cluster and cluster_size. `unit` is the word for a row, and `complement` is the word for
-    what a dropped row lacks.
+    `keys`, cluster and cluster_size. `noise` is the user's option, `unit` is the word for a row,
+    and `complement` is the word for what a dropped row lacks.
     """
+    total_noise = pl.col("total_noise")
     total, n_dropped, n_noise = pl.col("total"), pl.col("n_dropped"), pl.col("n_noise")
     n_clusters, size = pl.col("n_clusters"), pl.col("cluster_size")
     is_one = n_dropped == 1
@@ -97,21 +162,59 @@ def findings_on_sizes(
     sizes = join_partitions(
         cluster_sizes.filter(pl.col("cluster").is_not_null()), list(keys), row_counts
     )
+    rest = _rest_as_text(total, unit)
+    severity_of_noise = _severity_of_left_out(n_noise, total_noise)
+    of_noise = [
+        make_finding(
+            row_counts.filter((n_noise == 0) & (total > 0)),
+            keys,
+            -7,
+            "unknown_noise",
+            severity="warning",
+            n=total,
+            finding=f"no row has cluster {noise}, the value of noise",
+        )
+    ]
+    if noise is None:
+        advice = "give noise and noise_as"
+        of_noise = [find_unnamed_noise(cluster_sizes, row_counts, keys, "cluster", unit, advice)]
     return [
+        *of_noise,
+        make_finding(
+            row_counts.filter(total == 0),
+            keys,
+            -9,
+            "no_rows",
+            severity="problem",
+            n=total,
+            finding=f"no {unit} can be scored, so nothing was checked",
+        ),
+        make_finding(
+            row_counts.filter((total > 1) & (n_clusters == total) & (n_noise == 0)),
+            keys,
+            -6,
+            "all_singletons",
+            severity="problem",
+            n=total,
+            finding=pl.format(
+                f"each of the {{}} {unit}s is a cluster of its own: is the cluster an id?", total
+            ),
+        ),
         make_finding(
             row_counts.filter(n_dropped > 0),
             keys,
             1,
             "dropped_rows",
-            severity=pl.when(n_dropped >= total).then(pl.lit("problem")).otherwise(pl.lit("note")),
+            severity=_severity_of_left_out(n_dropped, total_noise + n_dropped),
             n=n_dropped,
-            value=ratio(n_dropped, total + n_dropped),
+            value=ratio(n_dropped, total_noise + n_dropped),
             finding=pl.format(
-                f"{{}} of {{}} {{}} no {complement} or no cluster, and {{}} left out",
+                f"{{}} of {{}} {{}} no {complement} or no cluster, and {{}} left out{{}}",
                 n_dropped,
-                count_as_text(total + n_dropped, "row"),
+                count_as_text(total_noise + n_dropped, "row"),
                 has,
                 is_left,
+                rest,
             ),
         ),
         make_finding(
@@ -119,14 +222,19 @@ def findings_on_sizes(
             keys,
             2,
             "noise_rows",
-            severity="note",
+            severity=pl.when(total_noise == total)
+            .then(pl.lit("note"))
+            .otherwise(severity_of_noise),
             n=n_noise,
-            value=ratio(n_noise, pl.col("total_noise")),
+            value=ratio(n_noise, total_noise),
             finding=pl.format(
-                "{} of {} {} noise",
+                "{} of {} {} noise{}",
                 n_noise,
-                count_as_text(pl.col("total_noise"), unit),
+                count_as_text(total_noise, unit),
                 are_noise,
+                pl.when(total_noise == total)
+                .then(pl.lit(""))
+                .otherwise(pl.format(", and left out{}", rest)),
             ),
         ),
         make_finding(

@@ -19,7 +19,7 @@ from .doubts import doubt_input
 from .engines import ENGINES
 from .estimates import warn_of_time
 from .messages import USER_ERRORS, summarize_error
-from .noise import describe_unknown_noise
+from .noise import describe_unknown_noise, describe_unnamed_noise
 from .options import option_flag
 from .output import ENCODERS, check_output, encode_text, infer_format, quote_formulas
 from .reports import REPORTS
@@ -91,6 +91,7 @@ def run_report(options: Options) -> Outcome:
         *_describe_engine(options),
         *_describe_no_rows(result, sources[0], options.report),
         *describe_unknown_noise(sources, call, result),
+        *describe_unnamed_noise(sources, call),
         *(f"{sources[-1].name}: {doubt}" for doubt in doubt_input(sources, call)),
     )
     content = _write_result(_sort_rows(chosen, options.report), format_name, call, options)

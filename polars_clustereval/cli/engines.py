@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENGINES",
-    "count_groups",
     "open_rows",
     "read_arguments",
     "read_rows",
@@ -373,15 +372,6 @@ def select_groups(source: Source, call: Call, parts: pl.DataFrame, folder: Path)
         else:
             relation.write_parquet(str(path))
     return Source("parquet", (str(path),), source.name, (source.name,))
-
-
-def count_groups(source: Source, call: Call, keys: Sequence[str]) -> int:
-    """Return the number of distinct combinations of values in the columns `keys` of a source."""
-    names = ", ".join(map(quote_identifier, keys))
-    with open_rows(source, call, call.report.inputs[0]) as (connection, rows, _):
-        query = f"SELECT COUNT(*) FROM (SELECT DISTINCT {names} FROM {rows})"
-        [(n,)] = connection.sql(query).fetchall()
-        return int(n)
 
 
 def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Noise: writes a note if no row of the input has the cluster that the option --noise specifies."""
+"""Noise: notes about a value of --noise that no row has, and about clusters that may be noise."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_clustereval.base.checks import column_named, equals_noise, show_value
+from polars_clustereval.base.findings import NOISE_NAMES
+from polars_clustereval.base.quoting import quote_identifier, quote_literal
 
-from .engines import read_rows
+from .engines import open_rows, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .options import Call
+    from .reports import Input
     from .sources import Source
 
-__all__ = ["describe_unknown_noise"]
+__all__ = ["ask_about_noise", "describe_unknown_noise", "describe_unnamed_noise"]
 
 # The number of clusters that the note names.
 _SHOWN = 5
@@ -47,6 +50,41 @@ def describe_unknown_noise(
     there_are = "the clusters are" if known.height > 1 else "the only cluster is"
     where = ", ".join(source.name for source in sources)
     return [f"{where}: no row has cluster {show_value(noise)}; {there_are} {names}{more}"]
+
+
+def ask_about_noise(name: str, side: str = "cluster") -> str:
+    """Return a sentence about a cluster or label that looks like noise, without a period."""
+    advice = {
+        "cluster": f"give --noise {name} and --noise-as",
+        "label": "make it NULL, so that these rows are left out",
+    }
+    return f"{side} {name} is counted as a {side}; if it is noise, {advice[side]}"
+
+
+def describe_unnamed_noise(sources: Sequence[Source], call: Call) -> list[str]:
+    """Return a note about each cluster or label that looks like noise, unless noise is given."""
+    if "noise" not in call.report.defaults or call.arguments.get("noise") is not None:
+        return []
+    return [
+        f"{source.name}: {ask_about_noise(name, side)}"
+        for source, table in zip(sources, call.report.inputs, strict=True)
+        for side in ("cluster", "label")
+        if side in table.columns and side in call.arguments
+        for name in _list_noise(source, call, table, side)
+    ]
+
+
+def _list_noise(source: Source, call: Call, table: Input, side: str) -> list[str]:
+    """Return the clusters or labels of an input that look like noise, as text."""
+    with open_rows(source, call, table) as (connection, rows, arguments):
+        column = quote_identifier(arguments[side])
+        dtype = connection.sql(f"SELECT {column} FROM {rows}").limit(0).pl().dtypes[0]
+        condition = f"{column} = -1"
+        if not dtype.is_numeric():
+            names = ", ".join(map(quote_literal, NOISE_NAMES))
+            condition = f"lower(trim(CAST({column} AS VARCHAR))) IN ({names})"
+        query = f"SELECT DISTINCT CAST({column} AS VARCHAR) FROM {rows} WHERE {condition}"
+        return sorted(name for (name,) in connection.execute(query).fetchall())
 
 
 def _read_clusters(sources: Sequence[Source], call: Call) -> pl.LazyFrame:

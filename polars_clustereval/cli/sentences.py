@@ -15,6 +15,9 @@ SENTENCES = {
     "mixed_cluster": ("Cluster {cluster}: ", ": {label}"),
     "split_label": ("Label {label}: ", ": {cluster}"),
     "low_silhouette": ("Cluster {cluster}: ", "; the nearest center is that of {other_cluster}"),
+    **dict.fromkeys(
+        ("unnamed_noise_label", "noise_label", "similar_labels"), ("Label {label}: ", "")
+    ),
     "close_clusters": ("Clusters {cluster} and {other_cluster}: ", ""),
 }
 

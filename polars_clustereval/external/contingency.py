@@ -114,17 +114,16 @@ class ContingencyTable:
         """One row per partition, with the partition columns, total, n_dropped and n_noise.
 
         total is the number of rows in cells, n_dropped is the number of rows with a NULL label or
-        cluster, and n_noise is the number of remaining rows whose cluster is the noise value. If
-        there are partition columns, partitions in which total is 0 are left out. If there are no
-        partition columns, the result always has one row.
+        cluster, and n_noise is the number of remaining rows whose cluster is the noise value. A
+        partition has a row even if all its rows are left out. If there are no partition columns,
+        the result always has one row.
         """
         terms = {
             "total": pl.col("n") * pl.col("copies"),
             "n_dropped": pl.col("n_dropped"),
             "n_noise": pl.col("n_noise"),
         }
-        counts = self.sum_by_partition(self.groups, terms)
-        return (counts.filter(pl.col("total") > 0) if self.keys else counts).cache()
+        return self.sum_by_partition(self.groups, terms).cache()
 
     @cached_property
     def label_sizes(self) -> pl.LazyFrame:
@@ -195,6 +194,15 @@ class ContingencyTable:
         `others`.
         """
         return join_partitions(frame, list(self.keys), *others)
+
+    def add_totals(self, counts: pl.LazyFrame, *totals: pl.LazyFrame) -> pl.LazyFrame:
+        """Return `counts`, one row per partition, with the columns of `totals` added.
+
+        The totals of a partition without cells are 0.
+        """
+        keys = list(self.keys)
+        joined = join_partitions(counts, keys, *totals, how="left")
+        return joined.with_columns(pl.exclude(keys).fill_null(0)) if keys else joined
 
     def sort_by_partition(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Return `frame`, which has one row per partition, sorted by the partition columns."""
@@ -538,7 +546,7 @@ def pair_counts(
     results = ("tp", "fp", "fn", "tn")
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
-    totals = table.join_partitions(
+    totals = table.add_totals(
         table.row_counts,
         table.sum_by_partition(table.cells, cell_pair_terms(pl.col)),
         table.sum_by_partition(table.label_sizes, label_pair_terms(pl.col)),

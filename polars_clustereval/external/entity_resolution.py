@@ -76,7 +76,7 @@ def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
     tables.
     """
     labels, clusters = _labels_with_jaccard(table), _clusters_with_jaccard(table)
-    counts = table.join_partitions(
+    counts = table.add_totals(
         table.row_counts,
         table.sum_by_partition(labels, _label_sum_terms()),
         table.sum_by_partition(clusters, _cluster_sum_terms()),
@@ -84,7 +84,7 @@ def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
     counts = add_stages(counts, table_options).cache()
     label_sizes = _count_sizes(table, table.label_sizes, "label_size", counts)
     cluster_sizes = _count_sizes(table, table.cluster_sizes, "cluster_size", counts)
-    totals = table.join_partitions(
+    totals = table.add_totals(
         counts,
         table.sum_by_partition(
             add_stages(table.sized_cells, cell_difference_terms), _cell_sum_terms()

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.exact import count_as_text, count_pairs, widen
+from polars_clustereval.base.exact import count_as_text, count_pairs, ratio, widen
 from polars_clustereval.base.findings import (
     PROBLEM_SHARE,
     UNDIVIDED_SHARE,
     are_many,
+    find_unnamed_noise,
     findings_on_sizes,
     make_finding,
+    mute_noise,
     percent_below,
     problem_if,
     sort_findings,
 )
-from polars_clustereval.base.frames import join_partitions, join_small
+from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
@@ -64,9 +66,24 @@ def external_findings(
 
         The codes are
 
+        - no_rows: no row has a label and a cluster and is not left out, so nothing was checked.
+        - unnamed_noise, unnamed_noise_label: a cluster or label is -1, or a text such as noise,
+          outlier, unassigned or unclustered, and `noise` is not given. There are no other findings
+          about this cluster or label. value is its share of the rows.
+        - unknown_noise: no row has the cluster `noise`.
+        - all_singletons: every row is a cluster of its own, so the column may be an identifier.
+        - unique_labels: there are more than half as many labels as rows, and more than ten times as
+          many labels as clusters, so the labels may be identifiers or measurements. value is the
+          number of labels divided by the number of rows.
+        - fractional_labels: labels are floating-point numbers with a fraction.
+        - similar_labels: labels differ only by case or blanks.
+        - same_partition: clusters and labels agree one to one.
+        - noise_label: at least half of the rows with a label are noise that is left out. n is the
+          number of all its rows, and value is the share of noise.
         - dropped_rows: some rows have no label or no cluster. value is the share of these rows. A
-          share of one half or more is a problem.
-        - noise_rows: some rows are noise. value is the share of noise rows.
+          share of one half or more is a problem, and a share of one tenth or more is a warning.
+        - noise_rows: some rows are noise. value is the share of noise rows. If noise is left out,
+          the severity depends on this share as in dropped_rows.
         - one_cluster: all rows are in one cluster.
         - giant_cluster: a cluster has more than 80 % of the rows. value is the share of rows in
           this cluster.
@@ -79,7 +96,8 @@ def external_findings(
           which is in the column cluster. value is the recall of the label. It is a problem under
           the same conditions, unless there are more clusters than labels.
 
-        If there are no findings, the result is empty.
+        If there are no findings, the result is empty. If all_singletons or unique_labels is found,
+        there are no findings about individual clusters and labels.
 
     Raises
     ------
@@ -104,61 +122,183 @@ def external_findings(
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
     keys = list(table.keys)
-    row_counts = _rows_of_partitions(table, noise_as)
+    counts = _rows_of_partitions(table, noise_as)
+    noise_of_labels = _noise_of_labels(table, noise_as)
     findings = findings_on_sizes(
-        row_counts,
-        table.cluster_sizes,
-        keys,
-        unit="row",
-        complement="label",
+        counts, table.cluster_sizes, keys, noise=noise, unit="row", complement="label"
     )
+    findings += _findings_on_labels(table, counts, noise_of_labels)
+    if noise is None:
+        advice = "make it NULL, so that these rows are left out"
+        findings.append(find_unnamed_noise(table.label_sizes, counts, keys, "label", "row", advice))
+    # If nearly every row is a label or a cluster of its own, these are only symptoms.
+    is_divisible = ~_ARE_LABELS_UNIQUE & (pl.col("n_clusters") < pl.col("total"))
+    shared = table, counts.filter(is_divisible), noise_of_labels
     findings += [
         _find_divided(
-            table,
-            row_counts,
-            "cluster",
-            "label",
-            5,
-            "mixed_cluster",
-            "have its most frequent label",
+            *shared, "cluster", "label", 5, "mixed_cluster", "have its most frequent label"
         ),
         _find_divided(
-            table,
-            row_counts,
-            "label",
-            "cluster",
-            6,
-            "split_label",
-            "are in the cluster that has the most",
+            *shared, "label", "cluster", 6, "split_label", "are in the cluster that has the most"
         ),
     ]
-    ordered = sort_findings(findings, keys, ("cluster", "label"))
+    subjects = ("cluster", "label")
+    ordered = sort_findings(findings, keys, subjects)
+    if noise is None:
+        ordered = mute_noise(ordered, subjects)
     return show_whole_texts(table.to_user_frame(frame, ordered.select(*keys, *results)))
 
 
 def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.LazyFrame:
-    """Return one row per partition: its row counts, n_clusters, n_labels, pairs and total_noise.
+    """Return one row per partition: its row counts, clusters, labels, cells, pairs and noise.
 
     cluster_pairs and label_pairs are the numbers of pairs with the same cluster or label.
     """
-    keys = list(table.keys)
-    terms = {
-        "n_clusters": pl.col("copies"),
-        "cluster_pairs": count_pairs(pl.col("cluster_size")) * pl.col("copies"),
-    }
-    counts = table.sum_by_partition(table.cluster_sizes, terms)
-    terms = {"n_labels": pl.col("copies"), "label_pairs": count_pairs(pl.col("label_size"))}
-    labels = table.sum_by_partition(table.label_sizes, terms)
+    copies = pl.col("copies")
     dropped = pl.col("n_noise") if noise_as == "drop" else pl.lit(0)
-    counted = join_partitions(table.row_counts, keys, counts, labels, how="left")
-    return counted.with_columns(
-        pl.col("n_clusters").fill_null(0), total_noise=pl.col("total") + dropped
+    cluster_pairs = count_pairs(pl.col("cluster_size")) * copies
+    label_terms = {
+        "n_labels": copies,
+        "n_cells": pl.col("n_cells"),
+        "label_pairs": count_pairs(pl.col("label_size")),
+    }
+    counts = table.add_totals(
+        table.row_counts,
+        table.sum_by_partition(
+            table.cluster_sizes, {"n_clusters": copies, "cluster_pairs": cluster_pairs}
+        ),
+        table.sum_by_partition(table.label_sizes, label_terms),
+    )
+    counts = counts.with_columns(total_noise=pl.col("total") + dropped)
+    # Without keys the totals are cross joins, and Polars 2.1 panics if it pushes filters into them.
+    return (counts if table.keys else counts.head(1)).cache()
+
+
+#: Whether nearly every row has a label of its own, although there are few clusters.
+_ARE_LABELS_UNIQUE = (2 * pl.col("n_labels") > pl.col("total")) & (
+    pl.col("n_labels") > 10 * pl.col("n_clusters")
+)
+
+
+def _noise_of_labels(table: ContingencyTable, noise_as: str | None) -> pl.LazyFrame:
+    """Return, for each label with noise that is left out, its rows that are left and its noise."""
+    is_out = pl.lit(noise_as == "drop") & pl.col("label").is_not_null()
+    sums = table.groups.filter(is_out).group_by(*table.keys, "label")
+    counts = sums.agg(
+        n_left=(pl.col("n") * pl.col("copies")).sum(), n_noise=pl.col("n_noise").sum()
+    )
+    return counts.filter(pl.col("n_noise") > 0).cache()
+
+
+def _findings_on_labels(
+    table: ContingencyTable, counts: pl.LazyFrame, noise_of_labels: pl.LazyFrame
+) -> list[pl.LazyFrame]:
+    """Return the findings about the labels as such. `counts` is made by _rows_of_partitions."""
+    keys, label, n = list(table.keys), pl.col("label"), pl.col("n_labels")
+    total, n_cells, n_noise = pl.col("total"), pl.col("n_cells"), pl.col("n_noise")
+    is_same = (n_cells == n) & (n_cells == pl.col("n_clusters")) & (n_cells > 1) & (n_cells < total)
+    size = pl.col("n_left") + n_noise
+    are = pl.when(n_noise == 1).then(pl.lit("is")).otherwise(pl.lit("are"))
+    findings = [
+        make_finding(
+            counts.filter(_ARE_LABELS_UNIQUE),
+            keys,
+            -5,
+            "unique_labels",
+            severity="problem",
+            n=total,
+            value=ratio(n, total),
+            finding=pl.format(
+                "there are {} labels for {} rows: is the label an id or a measurement?", n, total
+            ),
+        ),
+        make_finding(
+            counts.filter(is_same),
+            keys,
+            -2,
+            "same_partition",
+            severity="note",
+            n=total,
+            finding="clusters and labels agree one to one: check that neither column is made from "
+            "the other",
+        ),
+        make_finding(
+            noise_of_labels.filter(n_noise >= pl.col("n_left")),
+            keys,
+            0,
+            "noise_label",
+            severity="warning",
+            label=label,
+            n=size,
+            value=ratio(n_noise, size),
+            finding=pl.format(
+                "{} of the label's {} {} noise, and left out",
+                n_noise,
+                count_as_text(size, "row"),
+                are,
+            ),
+        ),
+    ]
+    dtype = table.label_sizes.collect_schema()["label"]
+    if dtype.is_float():
+        findings.append(_find_fractions(table, keys))
+    if isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
+        findings.append(_find_spellings(table, keys))
+    return findings
+
+
+def _find_fractions(table: ContingencyTable, keys: list[str]) -> pl.LazyFrame:
+    """Return a finding for each partition that has labels with fractions."""
+    label = pl.col("label")
+    fractions = table.label_sizes.filter(label.is_finite() & (label != label.floor()))
+    terms = {"size": pl.col("label_size").sum(), "labels": pl.len()}
+    counts = aggregate_by(fractions, keys, terms).filter(pl.col("labels") > 0)
+    is_one = pl.col("labels") == 1
+    words = pl.when(is_one).then(pl.lit("is a fraction")).otherwise(pl.lit("are fractions"))
+    return make_finding(
+        counts,
+        keys,
+        -4,
+        "fractional_labels",
+        severity="warning",
+        n=pl.col("size"),
+        finding=pl.format(
+            "{} {}: is the label a measurement?", count_as_text(pl.col("labels"), "label"), words
+        ),
+    )
+
+
+def _find_spellings(table: ContingencyTable, keys: list[str]) -> pl.LazyFrame:
+    """Return a finding for each set of labels that differ only by case or blanks."""
+    name = pl.col("name")
+    named = table.label_sizes.with_columns(name=pl.col("label").cast(pl.String))
+    spelling = name.str.to_lowercase().str.replace_all(r"\s", "")
+    groups = named.with_columns(spelling=spelling).group_by(*keys, "spelling")
+    quoted = pl.concat_str(pl.lit("'"), name.sort(), pl.lit("'"))
+    sets = groups.agg(
+        pl.col("label").sort_by("name").first(),
+        size=pl.col("label_size").sum(),
+        labels=pl.len(),
+        names=quoted.str.join(", "),
+    )
+    return make_finding(
+        sets.filter(pl.col("labels") > 1),
+        keys,
+        -3,
+        "similar_labels",
+        severity="warning",
+        label=pl.col("label"),
+        n=pl.col("size"),
+        finding=pl.format(
+            "{} labels differ only by case or blanks: {}", pl.col("labels"), pl.col("names")
+        ),
     )
 
 
 def _find_divided(
     table: ContingencyTable,
-    row_counts: pl.LazyFrame,
+    partitions: pl.LazyFrame,
+    noise_of_labels: pl.LazyFrame,
     side: str,
     other: str,
     place: int,
@@ -167,12 +307,14 @@ def _find_divided(
 ) -> pl.LazyFrame:
     """Return one finding for each cluster with mixed labels, or for each label that is split.
 
-    `side` is the column to report on, 'cluster' or 'label', and `other` is the other column.
-    `place` and `code` are passed to make_finding. `words` is the end of the finding's text, which
-    begins with the share of the largest part.
+    Only `partitions` are searched. `noise_of_labels` is made by the function of this name. `side`
+    is the column to report on, 'cluster' or 'label', and `other` is the other column. `place` and
+    `code` are passed to make_finding. `words` is the end of the finding's text, which begins with
+    the share of the largest part.
     """
     keys, by = list(table.keys), [*table.keys, side]
-    sizes = getattr(table, f"{side}_sizes")
+    counted = partitions.select(*keys, counted="total")
+    sizes = join_partitions(getattr(table, f"{side}_sizes"), keys, counted)
     is_divided = pl.col(f"{side}_majority_n") / pl.col(f"{side}_size") < UNDIVIDED_SHARE
     chosen = sizes.filter(is_divided & pl.col(side).is_not_null()).select(by)
     divided = join_small(describe_side(table, sizes, side, other), by, chosen)
@@ -181,15 +323,21 @@ def _find_divided(
     n_outside = pl.when(share < PROBLEM_SHARE).then(n - pl.col("majority_n")).otherwise(0).sum()
     partition = [pl.col(name) for name in keys] or [pl.lit(0)]
     divided = divided.with_columns(n_outside=n_outside.over(partition))
-    divided = join_partitions(divided, keys, row_counts)
+    divided = join_partitions(divided, keys, partitions)
     is_problem = (share < PROBLEM_SHARE) & are_many(pl.col("n_outside"), pl.col("total"))
     is_problem |= 4 * widen(pl.col("divided_pairs")) > pl.col(f"{side}_pairs")
+    whole = pl.lit("")
     if side == "label":
         # With more clusters than labels, some labels have to be split.
         is_problem &= pl.col("n_clusters") <= pl.col("n_labels")
+        divided = divided.join(noise_of_labels, on=by, how="left", nulls_equal=True, suffix="_out")
+        rest = pl.format(" that are left of {}", pl.col("n_left") + pl.col("n_noise_out"))
+        whole = pl.when(pl.col("n_noise_out").is_null()).then(whole).otherwise(rest)
     problem, usual = (percent_below(share, most) for most in (PROBLEM_SHARE, UNDIVIDED_SHARE))
     percent = pl.when(share < PROBLEM_SHARE).then(problem).otherwise(usual)
-    text = pl.format(f"{{}} of the {side}'s {{}} {words}", percent, count_as_text(n, "row"))
+    text = pl.format(
+        f"{{}} of the {side}'s {{}}{{}} {words}", percent, count_as_text(n, "row"), whole
+    )
     columns = {side: pl.col(side), other: pl.col("majority")}
     return make_finding(
         divided,

@@ -179,8 +179,7 @@ def graph_report(
     keys = list(graph.keys)
     sums = graph.sums(resolution)
     rows = join_partitions(graph.row_counts(), keys, sums, how="left")
-    rows = rows.filter(pl.col("n_nodes") > 0) if keys else rows
-    rows = rows.select(*keys, *_GRAPH_COUNTS, *_GRAPH_SCORES)
+    rows = rows.select(*keys, pl.col(*_GRAPH_COUNTS).fill_null(0), *_GRAPH_SCORES)
     return to_user_frame(
         frame, rows.sort(keys, nulls_last=True) if keys else rows, graph.keys, metrics
     )

@@ -520,8 +520,8 @@ class Graph:
 
         n_dropped is the number of rows without a cluster, and n_noise is the number of noise nodes.
         n_dropped_edges is the number of rows of edges with an end that is not in any cluster, and
-        n_duplicate_edges is the number of rows that repeat an edge. The result also includes the
-        partition columns.
+        n_duplicate_edges is the number of rows that repeat an edge. A count is NULL if its frame
+        has no row of the partition. The result also includes the partition columns.
         """
         by, rows = list(self.keys), pl.col("n_rows")
         is_dropped = pl.col("pair").is_null()
@@ -532,8 +532,10 @@ class Graph:
         }
         counts = sum_by(self.ids, by, of_nodes)
         others = sum_by(self.joined_edges, by, of_edges)
-        counts = join_partitions(counts, by, others, how="left")
-        return counts.with_columns(pl.col(*of_edges).fill_null(0))
+        if not by:
+            return counts.join(others, how="cross")
+        # A partition may have rows in only one of the two frames.
+        return counts.join(others, on=by, how="full", nulls_equal=True, coalesce=True)
 
     def sums(self, resolution: float) -> pl.LazyFrame:
         """Return one row per partition, with counts and scores for all clusters together.

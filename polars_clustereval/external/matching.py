@@ -267,7 +267,7 @@ def matching_report(
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     results = (*ROW_COUNTS, *scores)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
-    totals = table.join_partitions(
+    totals = table.add_totals(
         table.row_counts,
         table.sum_by_partition(table.label_sizes, {"n_labels": pl.col("copies")}),
         table.sum_by_partition(table.cluster_sizes, {"n_clusters": pl.col("copies")}),

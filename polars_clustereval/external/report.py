@@ -91,7 +91,7 @@ def external_statistics(
     cluster given the label. If `adjusted` is True, the result also has emi, ehl and ehc, the
     expectations of mi, hl and hc for random labelings.
     """
-    totals = table.join_partitions(
+    totals = table.add_totals(
         table.row_counts,
         table.sum_by_partition(_cells_with_differences(table), _all_cell_terms()),
         table.sum_by_partition(

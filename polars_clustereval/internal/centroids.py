@@ -307,9 +307,9 @@ class Points:
 
         A partition is a group of rows with equal values in the columns partition_by. n is the
         number of kept points, n_dropped is the number of rows without a vector or cluster, and
-        n_singletons is the number of clusters with a single point. Partitions without kept points
-        are left out. Without partition_by, all rows form one partition, and the result always has
-        one row.
+        n_singletons is the number of clusters with a single point. A partition has a row even if
+        it has no kept points. Without partition_by, all rows form one partition, and the result
+        always has one row.
         """
         n = pl.col("n")
         terms = {
@@ -320,10 +320,7 @@ class Points:
             "n_clusters": (n > 0).sum().cast(pl.Int64),
             "n_singletons": (n == 1).sum().cast(pl.Int64),
         }
-        counts = aggregate_by(self.spreads, self.partition_keys, terms)
-        # A filter on n would also be applied by Polars 2.0 to the clusters, which have a column of
-        # this name.
-        return counts.filter(pl.col("n_clusters") > 0) if self.keys else counts
+        return aggregate_by(self.spreads, self.partition_keys, terms)
 
     def precompute(self) -> Points:
         """Return the same points, with all_centers and spreads already collected for reuse.

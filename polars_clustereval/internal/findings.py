@@ -22,6 +22,7 @@ from polars_clustereval.base.findings import (
     are_many,
     findings_on_sizes,
     make_finding,
+    mute_noise,
     percent_above,
     problem_if,
     sort_findings,
@@ -104,8 +105,12 @@ def internal_findings(
 
         The codes are as follows:
 
-        - dropped_rows, noise_rows, one_cluster and giant_cluster, which have the same meaning as in
-          external_findings.
+        - no_rows, unnamed_noise, unknown_noise, all_singletons, dropped_rows, noise_rows,
+          one_cluster and giant_cluster, which have the same meaning as in external_findings.
+        - cluster_coordinate: a coordinate, numbered from 1, has one value in each cluster, and no
+          two clusters share a value, while other coordinates vary within clusters. The coordinate
+          may be made from the clusters. Like dominant coordinates, these are not reported for
+          cosine distances or if weights are used.
         - dominant_coordinate: one coordinate, numbered from 1, accounts for more than 90 % of the
           variance within clusters, on average over the points. Several coordinates can do so
           together, if their spreads are at least ten times those of the others, which are at least
@@ -188,6 +193,7 @@ def internal_findings(
             counts, clusters, silhouettes, None if is_scaled else states, method == "sample", names
         ),
         by,
+        noise=noise,
         noise_as=noise_as,
         distance=distance,
     )
@@ -218,16 +224,19 @@ def noise_of_findings(noise_as: NoiseAs | None) -> NoiseAs | None:
 
 
 def findings_of_reports(
-    reports: PointReports, by: list[str], *, noise_as: str | None, distance: str
+    reports: PointReports, by: list[str], *, noise: object, noise_as: str | None, distance: str
 ) -> pl.LazyFrame:
     """Return the rows of internal_findings, based on reports with the partition columns `by`."""
     row_counts = _points_of_partitions(reports.counts, by, noise_as)
     measured = _join_measures(reports, row_counts, by, is_squared=distance.lower() == "sqeuclidean")
     sizes = measured.select(*by, "cluster", cluster_size="n")
-    findings = findings_on_sizes(row_counts, sizes, by, unit="point", complement="vector")
+    findings = findings_on_sizes(
+        row_counts, sizes, by, noise=noise, unit="point", complement="vector"
+    )
     if reports.states is not None:
         dominant = _dominant_coordinates(reports.states, measured, by).cache()
         findings.append(_find_dominant_coordinates(dominant, by, reports.names))
+        findings.append(_find_cluster_coordinates(reports.states, by))
         measured = join_partitions(measured, by, dominant.select(*by, "places"), how="left")
     is_unscaled = pl.lit(False) if reports.states is None else pl.col("places").is_not_null()
     # Silhouettes that say something of their cluster: not of a column or a point.
@@ -241,6 +250,8 @@ def findings_of_reports(
         _find_tiny_clusters(measured, by),
     ]
     ordered = sort_findings(findings, by, ("cluster", "coordinate"))
+    if noise is None:
+        ordered = mute_noise(ordered, ("cluster", "other_cluster"))
     return ordered.select(*by, *_FINDING_COLUMNS)
 
 
@@ -468,6 +479,46 @@ def _find_dominant_coordinates(
             pl.format(" ({})", named) if names else pl.lit(""),
             pl.when(is_one).then(pl.lit("holds")).otherwise(pl.lit("hold")),
             percent_above(pl.col("share"), DOMINANT_SHARE),
+        ),
+    )
+
+
+def _find_cluster_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the findings about coordinates that have one value in each cluster, all different.
+
+    Other coordinates of the partition must vary within clusters.
+    """
+    places = pl.int_ranges(1, pl.col("m2").list.len() + 1).alias("coordinate")
+    lists = states.filter(pl.col("n") > 0).select(*by, "n", "m2", "mean", places)
+    spreads = (
+        lists.explode("coordinate", "m2", "mean")
+        .group_by(*by, "coordinate")
+        .agg(
+            pl.col("n").sum(),
+            pl.col("m2").max(),
+            n_clusters=pl.len(),
+            n_means=pl.col("mean").n_unique(),
+        )
+    )
+    partition = [pl.col(name) for name in by] or [pl.lit(0)]
+    n_clusters, coordinate = pl.col("n_clusters"), pl.col("coordinate").cast(pl.Int64)
+    compared = spreads.with_columns(
+        n_dims=pl.len().cast(pl.Int64).over(partition), most=pl.col("m2").max().over(partition)
+    )
+    is_found = (pl.col("m2") == 0) & (pl.col("most") > 0) & (n_clusters > 1)
+    return make_finding(
+        compared.filter(is_found & (pl.col("n_means") == n_clusters)),
+        by,
+        -1,
+        "cluster_coordinate",
+        severity="problem",
+        coordinate=coordinate,
+        n=pl.col("n"),
+        finding=pl.format(
+            "coordinate {} of {} has one value in each cluster, which no other cluster has: is it "
+            "made from the cluster?",
+            coordinate,
+            pl.col("n_dims"),
         ),
     )
 

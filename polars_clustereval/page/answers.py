@@ -22,7 +22,7 @@ from polars_clustereval.base.findings import (
 )
 from polars_clustereval.cli.sentences import name_noise, write_sentence
 
-from .words import LEAST_V_TEST, MOST_ALIKE, MOST_COLUMNS, MOST_NAMED, NEXT_STEPS, SUMMED_UP
+from .words import ALONE, LEAST_V_TEST, MOST_ALIKE, MOST_COLUMNS, MOST_NAMED, NEXT_STEPS, SUMMED_UP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +73,7 @@ def list_answers(findings: Sequence[pl.DataFrame]) -> list[Answer]:
     answers = []
     for table in findings:
         for rows in table.partition_by("code", maintain_order=True):
-            if rows["code"][0] in (*SUMMED_UP, "dominant_coordinate"):
+            if rows["code"][0] in (*SUMMED_UP, *ALONE):
                 answers += _answer_alike(rows.rows(named=True))
     ranks = ("problem", "warning", "note")
     return sorted(answers, key=lambda answer: ranks.index(answer.severity))
@@ -84,7 +84,7 @@ def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
 
     The worst finding comes first in `rows`.
     """
-    if len(rows) <= MOST_ALIKE:
+    if len(rows) <= MOST_ALIKE or rows[0]["code"] in ALONE:
         return [Answer(row["severity"], write_sentence(row), "clusters") for row in rows]
     words, name = SUMMED_UP[rows[0]["code"]]
     names = [_fill_name(name, name_noise(row)) for row in rows[:MOST_NAMED]]

@@ -10,8 +10,10 @@ import duckdb
 import polars as pl
 
 from polars_clustereval import __version__
+from polars_clustereval.base.findings import looks_like_noise
 from polars_clustereval.cli.doubts import doubt_labels
 from polars_clustereval.cli.engines import read_rows
+from polars_clustereval.cli.noise import ask_about_noise
 from polars_clustereval.cli.options import option_flag
 from polars_clustereval.plots.charts import count
 
@@ -69,15 +71,6 @@ def list_facts(source: Source, options: Options, tables: Tables) -> list[tuple[s
     return facts
 
 
-def _holds_minus_1(clusters: pl.Series) -> bool:
-    """Return whether the clusters include -1, as a number or as text."""
-    dtype = clusters.dtype
-    is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
-    if not (is_text or dtype.is_numeric()):
-        return False
-    return bool(clusters.cast(pl.String).eq("-1").any())
-
-
 def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> list[str]:
     """Return warnings, one sentence each, that a reader should see before the numbers."""
     row: dict[str, Any] = tables.internal or tables.external or {}
@@ -102,10 +95,10 @@ def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> l
             f"{count(row['n_noise'], 'row')} ({percent(row['n_noise'] / total)}) "
             f"{'is' if row['n_noise'] == 1 else 'are'} noise, {treated}."
         )
-    if "noise" not in options.values and _holds_minus_1(clusters["cluster"]):
-        warnings.append(
-            "Cluster -1 is counted as a cluster. If it is noise, give --noise -1 and --noise-as."
-        )
+    if "noise" not in options.values:
+        is_noise = looks_like_noise("cluster", clusters.schema["cluster"])
+        names = map(str, clusters.filter(is_noise)["cluster"])
+        warnings += [f"C{ask_about_noise(name)[1:]}." for name in names]
     if row["n_clusters"] == 1:
         warnings.append("There is one cluster: scores that compare clusters are not defined.")
     if row.get("n_singletons"):

@@ -191,7 +191,10 @@ def describe_clustering(
         facts=list_facts(source, options, tables),
         warnings=list_warnings(options, tables, clusters),
         notes=(),
-        answers=[*_judge_scores(headlines, labeled), *list_answers(looked_at)],
+        answers=[
+            *_judge_scores(headlines, tables, options, labeled),
+            *list_answers(looked_at),
+        ],
         steps=list_steps(looked_at, labeled),
         descriptions=_describe_largest(source, options, clusters, compute),
         headlines=headlines,
@@ -271,7 +274,8 @@ def _list_findings(
             is_sampled=_has_sample(options),
             names=tuple(vector) if len(vector) > 1 else (),
         )
-        rows = findings_of_reports(reports, [], noise_as=noise_as, distance=distance)
+        noise = options.call(REPORTS["internal"]).arguments.get("noise")
+        rows = findings_of_reports(reports, [], noise=noise, noise_as=noise_as, distance=distance)
         tables.append(rows.collect())
     return tables
 
@@ -436,7 +440,19 @@ def list_headlines(row: Mapping[str, Any] | None) -> tuple[str, ...]:
     return HEADLINES_OF_ENTITIES if is_of_entities else HEADLINES
 
 
-def _judge_scores(scores: Iterable[Score], clusters: pl.DataFrame) -> list[Answer]:
+def _describe_rest(row: Mapping[str, Any], options: Options) -> str:
+    """Return which rows a score is of, if at least a tenth of all rows are left out.
+
+    `row` has the counts of the score's report.
+    """
+    n_out = row["n_dropped"] + row["n_noise"] * (options.values.get("noise_as") == "drop")
+    whole = row["n"] + n_out
+    return f", of the {row['n']:,} of {whole:,} rows that are left" if 10 * n_out >= whole else ""
+
+
+def _judge_scores(
+    scores: Iterable[Score], tables: Tables, options: Options, clusters: pl.DataFrame
+) -> list[Answer]:
     """Return a sentence for each score whose value the literature describes with a word.
 
     Agreement on pairs has a remark if one cluster holds most rows.
@@ -446,6 +462,7 @@ def _judge_scores(scores: Iterable[Score], clusters: pl.DataFrame) -> list[Answe
     if clusters.height > 1 and clusters["share"][0] > GIANT_SHARE:
         share = percent(clusters["share"][0])
         remark = MOSTLY_IN_ONE.format(cluster=clusters["cluster"][0], share=share)
+    rows = {"silhouette": tables.internal, "adjusted_rand_score": tables.external}
     for score in scores:
         if score.name in JUDGED and score.reading and score.entry is not None:
             title = f"{score.entry.title[0].lower()}{score.entry.title[1:]}"
@@ -455,7 +472,8 @@ def _judge_scores(scores: Iterable[Score], clusters: pl.DataFrame) -> list[Answe
                     f", {score.limits} {show_number(score.lower)} to {show_number(score.upper)}"
                 )
             value = show_number(score.value)
-            text = f"{JUDGED[score.name]}: {score.reading}, {title} {value}{limits}"
+            rest = _describe_rest(rows[score.name] or {}, options)
+            text = f"{JUDGED[score.name]}: {score.reading}, {title} {value}{limits}{rest}"
             text += remark if score.name == "adjusted_rand_score" else ""
             answers.append(Answer("note", text, "scores"))
     return answers

@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from polars_clustereval.base.checks import check_metrics
-from polars_clustereval.cli.engines import (
-    count_groups,
-    read_arguments,
-    select_groups,
-    write_queries,
-)
+from polars_clustereval.cli.engines import read_arguments, select_groups, write_queries
 from polars_clustereval.cli.noise import describe_unknown_noise
 from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.plots.charts import count
@@ -105,13 +100,12 @@ def make_partitions(source: Source, options: Options) -> Partitions:
     ]
     noise = describe_unknown_noise([source], calls[0], reports.compute(calls[0]))
     notes = [*noise, *([choice] if choice else [])]
-    n_missing = count_groups(source, calls[-1], keys) - overview.rows.height
     table = overview.rows.drop(keys).insert_column(0, pl.Series("partition", names, pl.String))
     return Partitions(
         title=options.title or f"Clusterings of {source.name}",
         facts=_list_facts_of_all(source, options, overview.rows, keys),
         warnings=[
-            *_warn_of_parts(overview, len(parts), n_missing),
+            *_warn_of_parts(overview, len(parts)),
             *warn_of_rows(source, calls),
             *(f"{note}." for note in noise),
             *([f"{choice[0].upper()}{choice[1:]}."] if choice else []),
@@ -160,16 +154,19 @@ def _compare_partitions(
     `chosen` lists the names of the scores. By default, these are the scores at the top of a page.
     Partitions without rows in a report, such as those without labels, come last.
     """
-    tables = [_average_clusters(reports.compute(call), keys) for call in calls]
-    joined = tables[0]
-    for table in tables[1:]:
+    computed = [reports.compute(call) for call in calls]
+    # The first report lists all partitions. One without rows in a report has no row of its table.
+    joined = computed[0].select(keys)
+    for report in computed:
+        table = _average_clusters(report.filter(pl.col("n") > 0), keys)
         known = [name for name in table.columns if name in joined.columns and name not in keys]
         # From the same input, two engines may read a column as different types.
         typed = table.cast({name: joined.schema[name] for name in keys})
         typed = typed.rename({name: f"other {name}" for name in known})
-        joined = joined.join(typed, on=list(keys), how="full", nulls_equal=True, coalesce=True)
+        joined = joined.join(typed, list(keys), "left", nulls_equal=True, maintain_order="left")
         joined = joined.with_columns(pl.coalesce(name, f"other {name}") for name in known)
         joined = joined.drop(f"other {name}" for name in known)
+    joined = joined.with_columns(pl.col("n", "n_clusters").fill_null(0))
     counts = ("n", "n_labels") if "n_labels" in joined.columns else ()
     row = {name: joined[name].sum() for name in counts} or None
     usual = [name for name in list_headlines(row) if name in joined.columns]
@@ -206,17 +203,18 @@ def _average_clusters(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return table.group_by(keys, maintain_order=True).agg(silhouette=silhouette)
 
 
-def _warn_of_parts(overview: _Overview, n_shown: int, n_missing: int) -> list[str]:
-    """Return warnings about partitions that are not in the table or have no section."""
+def _warn_of_parts(overview: _Overview, n_shown: int) -> list[str]:
+    """Return warnings about partitions that have no scores or no section."""
     n = overview.rows.height
     warnings = []
-    if n_missing:
-        has, is_left = ("has", "is") if n_missing == 1 else ("have", "are")
+    n_empty = int((overview.rows["n"] == 0).sum())
+    if n_empty:
+        has = "has" if n_empty == 1 else "have"
         warnings.append(
-            f"{count(n_missing, 'partition')} {has} no row that can be scored, and {is_left} left "
-            "out."
+            f"{count(n_empty, 'partition')} {has} no row that can be scored: look for lost labels, "
+            "clusters or vectors."
         )
-    n_parts = n - overview.n_whole
+    n_parts = n - overview.n_whole - n_empty
     if n_parts:
         has = "has" if n_parts == 1 else "have"
         warnings.append(

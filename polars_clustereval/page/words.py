@@ -10,10 +10,12 @@ from polars_clustereval.base.findings import (
     FAR_RATIO,
     GIANT_SHARE,
     LOW_SILHOUETTE,
+    NOISE_NAMES,
     UNDIVIDED_SHARE,
 )
 
 __all__ = [
+    "ALONE",
     "CLUSTERS",
     "CLUSTERS_OF_LABELS",
     "CLUSTERS_OF_POINTS",
@@ -31,6 +33,7 @@ __all__ = [
     "MOST_LOW_POINTS",
     "MOST_NAMED",
     "NEXT_STEPS",
+    "NOISE_NAMES",
     "NOT_DISTINGUISHED",
     "NOT_SCORES",
     "QUALITIES",
@@ -76,6 +79,12 @@ MOSTLY_IN_ONE = "; most pairs are in cluster {cluster}, which has {share} of the
 # Findings
 # ----------------------------------------------------------------------------------------------
 
+#: The codes of findings that are listed, besides those of SUMMED_UP. The warnings of a page state
+#: the others.
+ALONE = (
+    *("unnamed_noise_label", "all_singletons", "unique_labels", "fractional_labels"),
+    *("same_partition", "dominant_coordinate"),
+)
 #: Up to this number of findings of the same kind, each gets a sentence; more are combined into one
 #: sentence.
 MOST_ALIKE = 3
@@ -94,6 +103,18 @@ SUMMED_UP = {
     "split_label": (
         f"{{n}} labels are split, with less than {_UNDIVIDED} of their rows in one cluster",
         "{label} ({percent} in {cluster})",
+    ),
+    "similar_labels": (
+        "{n} sets of labels differ only by case or blanks",
+        "{label} ({n} rows)",
+    ),
+    "noise_label": (
+        "{n} labels have at least half of their rows in noise, which is left out",
+        "{label} ({percent} of {n} rows)",
+    ),
+    "cluster_coordinate": (
+        "{n} coordinates have one value in each cluster, which no other cluster has",
+        "{coordinate}",
     ),
     "low_silhouette": (
         f"{{n}} clusters are hardly set apart, with mean silhouettes below {LOW_SILHOUETTE}",

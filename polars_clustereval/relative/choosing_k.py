@@ -439,7 +439,9 @@ def elbow(
         frame, vector, cluster, options, results=_ELBOW_COLUMNS, inner_key=number
     )
     *names, k_name = points.keys
-    statistics = internal_statistics(points)
+    # A k without points is no place on the curve. A filter on n would also be applied by Polars 2.0
+    # to the clusters, which have a column of this name.
+    statistics = internal_statistics(points).filter(pl.col("n_clusters") > 0)
     scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
     rows = statistics.select(
         *names,

@@ -539,7 +539,7 @@ def entity_resolution_estimates(
     keys = list(labeled.keys)
     spread = spread_labels(labeled, whole.cluster_sizes)
     n_clusters = whole.sum_by_partition(whole.cluster_sizes, {"n_clusters": pl.col("copies")})
-    partitions = whole.join_partitions(whole.row_counts, n_clusters).select(
+    partitions = whole.add_totals(whole.row_counts, n_clusters).select(
         *keys, "total", rows_per_cluster=ratio(pl.col("total"), pl.col("n_clusters"))
     )
     partitions = join_partitions(

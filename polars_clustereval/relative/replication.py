@@ -82,7 +82,7 @@ def _clustering_distances(table: ContingencyTable) -> pl.LazyFrame:
     distance is the share of pairs that are together in one clustering and apart in the other. The
     pairs are all ordered pairs of the resample's rows, including the pairs of a row with itself.
     """
-    totals = table.join_partitions(
+    totals = table.add_totals(
         table.row_counts,
         table.sum_by_partition(table.cells, cell_pair_terms(pl.col)),
         table.sum_by_partition(table.label_sizes, label_pair_terms(pl.col)),
@@ -188,7 +188,7 @@ def prediction_strength(
     results = (*ROW_COUNTS, "prediction_strength", "weakest_label")
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
     copies = pl.col("copies")
-    totals = table.join_partitions(
+    totals = table.add_totals(
         table.row_counts,
         table.sum_by_partition(table.label_sizes, {"n_labels": copies}),
         table.sum_by_partition(table.cluster_sizes, {"n_clusters": copies}),

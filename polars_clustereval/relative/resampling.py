@@ -111,8 +111,9 @@ def _read_sample(table: ContingencyTable) -> _Sample:
     """Compute the cells of `table` and return them sorted, with numbers in place of values."""
     keys = {f"user_{name}": user for name, user in table.keys.items()}
     own = [pl.col(inner).alias(name) for inner, name in zip(table.keys, keys, strict=True)]
-    cells = collect_now(table.cells.select(*own, "label", "cluster", "n", "copies"))
-    cells = cells.sort(*keys, "label", "cluster", nulls_last=True).with_columns(
+    found = collect_now(table.groups.select(*own, "label", "cluster", "n", "copies"))
+    found = found.sort(*keys, "label", "cluster", nulls_last=True)
+    cells = found.filter(pl.col("copies") > 0).with_columns(
         row=pl.int_range(pl.len(), dtype=pl.Int64)
     )
     row, zero = pl.col("row"), pl.lit(0, pl.Int64)
@@ -127,7 +128,11 @@ def _read_sample(table: ContingencyTable) -> _Sample:
     )
     partitions = pl.DataFrame({"key_0": [0]}, schema={"key_0": pl.Int64})
     if keys:
-        partitions = numbered.unique("key_0", maintain_order=True).select("key_0", *keys)
+        # Partitions without cells have negative numbers.
+        named = numbered.unique("key_0").select("key_0", *keys)
+        partitions = found.select(*keys).unique().join(named, list(keys), "left", nulls_equal=True)
+        empty = -1 - pl.int_range(pl.len(), dtype=pl.Int64)
+        partitions = partitions.with_columns(pl.col("key_0").fill_null(empty))
     groups = numbered.select("key_0", "label", "cluster", "n", "copies", "n_dropped", "n_noise")
     return _Sample(groups, partitions, keys)
 
@@ -401,7 +406,7 @@ def _summarize_samples(
         long.with_columns(place=place)
         .join(pl.concat(parts), on=["key_0", "metric"], how="left")
         .join(sample.partitions, on="key_0")
-        .sort("key_0", "place")
+        .sort(*sample.keys, "place", nulls_last=True)
         .rename(sample.keys)
     )
 

@@ -39,40 +39,104 @@ CREATE OR REPLACE MACRO clustereval._whole_above(x, least) AS
     ELSE clustereval._whole_as_text(x)
   END;
 
+-- TRUE if x, a cluster or a label, is a name that clusterings give to noise.
+CREATE OR REPLACE MACRO clustereval._looks_like_noise(x) AS
+  coalesce(
+    lower(trim(CAST(x AS VARCHAR))) IN (
+      '-1', '-1.0', 'noise', 'outlier', 'outliers', 'unassigned', 'unclustered'
+    ),
+    FALSE
+  );
+
+-- The finding about a cluster or a label that looks like noise. kind is the word for it, n its
+-- number of rows, unit the word for a row, and advice says what to do.
+CREATE OR REPLACE MACRO clustereval._unnamed_noise_as_text(kind, n, unit, advice) AS
+  concat(
+    'it is counted as a ', kind, ' of ', clustereval._count_as_text(n, unit), '; if it is noise, ',
+    advice
+  );
+
+-- Severity of n rows of `whole` that are left out.
+CREATE OR REPLACE MACRO clustereval._severity_of_left_out(n, whole) AS
+  CASE
+    WHEN 2 * n >= whole THEN 'problem'
+    WHEN 10 * n >= whole THEN 'warning'
+    ELSE 'note'
+  END;
+
+-- The end of a finding about rows that are left out: which rows the scores are of. n is the number
+-- of rows that are left, and unit the word for a row.
+CREATE OR REPLACE MACRO clustereval._rest_as_text(n, unit) AS
+  CASE
+    WHEN n = 0 THEN ''
+    ELSE concat(
+      ': the scores are of the ', clustereval._count_as_text(n, unit), ' that ',
+      CASE WHEN n = 1 THEN 'is' ELSE 'are' END, ' left'
+    )
+  END;
+
 -- Findings on the rows of a partition and the sizes of its clusters: one row per finding, with
 -- partition_key, place (the order of findings), severity, code, cluster, n, value and finding.
 -- row_counts: rows with partition_key, total, n_dropped, n_noise, n_clusters and total_noise, the
 -- number of rows that are counted or are noise. cluster_sizes: rows with partition_key, cluster and
--- cluster_size. unit is the word for a row, and complement is the word for what a dropped row
--- lacks.
+-- cluster_size. noise is the user's option, unit is the word for a row, and complement is the word
+-- for what a dropped row lacks.
 CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
-  row_counts, cluster_sizes, unit, complement
+  row_counts, cluster_sizes, noise, unit, complement
 ) AS TABLE
   SELECT
     counts.partition_key,
     1 AS place,
-    CASE WHEN n_dropped >= total THEN 'problem' ELSE 'note' END AS severity,
+    clustereval._severity_of_left_out(n_dropped, total_noise + n_dropped) AS severity,
     'dropped_rows' AS code,
     NULL AS cluster,
     n_dropped AS n,
-    clustereval._ratio(n_dropped, total + n_dropped) AS value,
+    clustereval._ratio(n_dropped, total_noise + n_dropped) AS value,
     concat(
-      n_dropped, ' of ', clustereval._count_as_text(total + n_dropped, 'row'),
+      n_dropped, ' of ', clustereval._count_as_text(total_noise + n_dropped, 'row'),
       CASE WHEN n_dropped = 1 THEN ' has no ' ELSE ' have no ' END, complement,
-      ' or no cluster, and ', CASE WHEN n_dropped = 1 THEN 'is' ELSE 'are' END, ' left out'
+      ' or no cluster, and ', CASE WHEN n_dropped = 1 THEN 'is' ELSE 'are' END, ' left out',
+      clustereval._rest_as_text(total, unit)
     ) AS finding
   FROM query_table(row_counts) AS counts
   WHERE n_dropped > 0
   UNION ALL
   SELECT
-    counts.partition_key, 2, 'note', 'noise_rows', NULL, n_noise,
+    counts.partition_key, 2,
+    CASE
+      WHEN total_noise = total THEN 'note'
+      ELSE clustereval._severity_of_left_out(n_noise, total_noise)
+    END,
+    'noise_rows', NULL, n_noise,
     clustereval._ratio(n_noise, total_noise),
     concat(
       n_noise, ' of ', clustereval._count_as_text(total_noise, unit),
-      CASE WHEN n_noise = 1 THEN ' is noise' ELSE ' are noise' END
+      CASE WHEN n_noise = 1 THEN ' is noise' ELSE ' are noise' END,
+      CASE
+        WHEN total_noise > total
+        THEN concat(', and left out', clustereval._rest_as_text(total, unit))
+      END
     )
   FROM query_table(row_counts) AS counts
   WHERE n_noise > 0
+  UNION ALL
+  SELECT
+    counts.partition_key, -9, 'problem', 'no_rows', NULL, 0, NULL,
+    concat('no ', unit, ' can be scored, so nothing was checked')
+  FROM query_table(row_counts) AS counts
+  WHERE total = 0
+  UNION ALL
+  SELECT
+    counts.partition_key, -7, 'warning', 'unknown_noise', NULL, total, NULL,
+    concat('no row has cluster ', CAST(noise AS VARCHAR), ', the value of noise')
+  FROM query_table(row_counts) AS counts
+  WHERE noise IS NOT NULL AND n_noise = 0 AND total > 0
+  UNION ALL
+  SELECT
+    counts.partition_key, -6, 'problem', 'all_singletons', NULL, total, NULL,
+    concat('each of the ', total, ' ', unit, 's is a cluster of its own: is the cluster an id?')
+  FROM query_table(row_counts) AS counts
+  WHERE total > 1 AND n_clusters = total AND n_noise = 0
   UNION ALL
   SELECT
     counts.partition_key, 3, 'problem', 'one_cluster', NULL, total, NULL,
@@ -94,4 +158,15 @@ CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
   JOIN query_table(row_counts) AS counts
     ON counts.partition_key IS NOT DISTINCT FROM sizes.partition_key
   WHERE sizes.cluster IS NOT NULL AND counts.n_clusters > 1
-    AND clustereval._ratio(sizes.cluster_size, counts.total) > clustereval._giant_share();
+    AND clustereval._ratio(sizes.cluster_size, counts.total) > clustereval._giant_share()
+  UNION ALL
+  SELECT
+    sizes.partition_key, -8, 'problem', 'unnamed_noise', sizes.cluster, sizes.cluster_size,
+    clustereval._ratio(sizes.cluster_size, counts.total),
+    clustereval._unnamed_noise_as_text(
+      'cluster', sizes.cluster_size, unit, 'give noise and noise_as'
+    )
+  FROM query_table(cluster_sizes) AS sizes
+  JOIN query_table(row_counts) AS counts
+    ON counts.partition_key IS NOT DISTINCT FROM sizes.partition_key
+  WHERE noise IS NULL AND clustereval._looks_like_noise(sizes.cluster);

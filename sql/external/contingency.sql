@@ -16,12 +16,12 @@
 
 -- The groups of group_counts with the columns of _row_groups, which also has the parameters noise
 -- and noise_as. group_counts names a CTE with one row per group. Its columns still have the names
--- of a macro that reads the user's table: __ce_partition, __ce_label, __ce_cluster, __ce_n (the
--- number of rows of the group) and __ce_only.
+-- of a macro that reads the user's table: __ce_partition, __ce_label, __ce_cluster and __ce_n (the
+-- number of rows of the group).
 CREATE OR REPLACE MACRO clustereval._flag_groups(group_counts, noise, noise_as) AS TABLE
   WITH __ce_group_flags AS (
     SELECT
-      __ce_partition, __ce_label, __ce_cluster, __ce_n, __ce_only,
+      __ce_partition, __ce_label, __ce_cluster, __ce_n,
       __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL AS __ce_complete,
       clustereval._is_noise(__ce_cluster, noise) AS __ce_noisy
     FROM query_table(group_counts)
@@ -40,8 +40,7 @@ CREATE OR REPLACE MACRO clustereval._flag_groups(group_counts, noise, noise_as) 
       ELSE 1
     END AS copies,
     CASE WHEN __ce_complete THEN 0 ELSE __ce_n END AS n_dropped,
-    CASE WHEN __ce_complete AND __ce_noisy THEN __ce_n ELSE 0 END AS n_noise,
-    __ce_only AS is_only
+    CASE WHEN __ce_complete AND __ce_noisy THEN __ce_n ELSE 0 END AS n_noise
   FROM __ce_group_flags;
 
 -- One row per value of (partition_by, label, cluster) in the table named tbl, where all parameters
@@ -49,9 +48,9 @@ CREATE OR REPLACE MACRO clustereval._flag_groups(group_counts, noise, noise_as) 
 -- noise_as the user's option. Columns: partition_key, label and cluster; n, the number of rows of
 -- the group, or the sum of their weights; copies, which is 1, or 0 if the group is left out;
 -- n_dropped, the number of its rows without a label or a cluster; n_noise, the number of its noise
--- rows; is_only. Noise counted as singletons has cluster NULL, n 1, and copies equal to the number
--- of rows. Without partition_by there is one more row, with is_only TRUE and no rows, so that even
--- an empty table has a partition. The macro unites three queries: for calls without partition_by
+-- rows. Noise counted as singletons has cluster NULL, n 1, and copies equal to the number
+-- of rows. Without partition_by there is one more row, without any rows, so that even an empty
+-- table has a partition. The macro unites three queries: for calls without partition_by
 -- and weight, with partition_by, and with weight. The arguments determine which query applies
 -- before the query runs, so the plan holds only that query. A single GROUP BY for all cases, with a
 -- NULL key or a sum of ones, would take 50 % longer.
@@ -63,13 +62,12 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
       NULL AS __ce_partition,
       label AS __ce_label,
       cluster AS __ce_cluster,
-      CAST(COUNT(*) AS BIGINT) AS __ce_n,
-      FALSE AS __ce_only
+      CAST(COUNT(*) AS BIGINT) AS __ce_n
     FROM query_table(tbl)
     WHERE clustereval._is_left_out(partition_by) AND clustereval._is_left_out(weight)
     GROUP BY label, cluster
     UNION ALL
-    SELECT partition_by, label, cluster, CAST(COUNT(*) AS BIGINT), FALSE
+    SELECT partition_by, label, cluster, CAST(COUNT(*) AS BIGINT)
     FROM query_table(tbl)
     WHERE NOT clustereval._is_left_out(partition_by) AND clustereval._is_left_out(weight)
     GROUP BY partition_by, label, cluster
@@ -81,13 +79,12 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
           SUM(clustereval._check_weight(weight)),
           SUM(SUM(clustereval._check_weight(weight))) OVER (PARTITION BY partition_by)
         ) AS BIGINT
-      ),
-      FALSE
+      )
     FROM query_table(tbl)
     WHERE NOT clustereval._is_left_out(weight)
     GROUP BY partition_by, label, cluster
     UNION ALL
-    SELECT NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), TRUE
+    SELECT NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT)
     FROM query_table(tbl)
     WHERE FALSE
     HAVING clustereval._check_column(
@@ -107,7 +104,7 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
 -- columns of contingency_matrix. Rows of the same partition, label and cluster are one cell, so
 -- you can concatenate the tables of several days or shards. n_dropped and n_noise are NULL,
 -- because the cells do not tell how many rows were left out. If there are no cells, the result is
--- one row with is_only TRUE. to_sql uses this macro in place of _row_groups.
+-- one row without any rows. to_sql uses this macro in place of _row_groups.
 CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
   WITH __ce_merged_cells AS (
     SELECT
@@ -127,15 +124,14 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
       CASE WHEN cluster IS NULL THEN 1 ELSE rows END AS n,
       CASE WHEN cluster IS NULL THEN rows ELSE 1 END AS copies,
       CAST(NULL AS BIGINT) AS n_dropped,
-      CAST(NULL AS BIGINT) AS n_noise,
-      FALSE AS is_only
+      CAST(NULL AS BIGINT) AS n_noise
     FROM __ce_merged_cells
     UNION ALL
     -- These counts are always 0. A literal 0 does not work, because DataFusion would evaluate a
     -- later filter on it below HAVING.
     SELECT
       NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), CAST(COUNT(*) AS BIGINT),
-      CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), COUNT(*) = 0
+      CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)
     FROM __ce_merged_cells
     HAVING COUNT(*) = 0
   )
@@ -143,8 +139,8 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
 
 -- One row per partition_key (value of partition_by): total, the number of rows that are scored;
 -- n_dropped, the number of rows that lack a label or a cluster; and n_noise, the number of rows
--- that are noise. A partition with total 0 is left out, unless it is the only one because there is
--- no partition_by. groups: rows of _row_groups.
+-- that are noise. A partition has a row even if all its rows are left out. groups: rows of
+-- _row_groups.
 CREATE OR REPLACE MACRO clustereval._row_counts(groups) AS TABLE
   SELECT
     partition_key,
@@ -152,8 +148,7 @@ CREATE OR REPLACE MACRO clustereval._row_counts(groups) AS TABLE
     CAST(SUM(n_dropped) AS BIGINT) AS n_dropped,
     CAST(SUM(n_noise) AS BIGINT) AS n_noise
   FROM query_table(groups)
-  GROUP BY partition_key
-  HAVING SUM(copies) > 0 OR COUNT(CASE WHEN is_only THEN 1 END) > 0;
+  GROUP BY partition_key;
 
 -- One row per (partition_key, label): label_size, the number of rows of the label; n_cells, the
 -- number of its contingency cells; and label_majority_n, the number of rows of its largest cell.

@@ -50,6 +50,90 @@ CREATE OR REPLACE MACRO clustereval._divided_subjects(sized_cells) AS TABLE
     )
   FROM subjects
   WHERE share < clustereval._undivided_share();
+-- TRUE if nearly every row has a label of its own, although there are few clusters.
+CREATE OR REPLACE MACRO clustereval._are_labels_unique(total, n_labels, n_clusters) AS
+  2 * n_labels > total AND n_labels > 10 * n_clusters;
+
+-- Findings on the labels of a partition as such: one row per finding, with partition_key, place,
+-- severity, code, label, n, value and finding. row_counts: rows with partition_key, total,
+-- n_clusters, n_labels and n_cells; label_sizes: rows of _label_sizes; noise_of_labels: rows with
+-- partition_key, label, n_left and n_noise, the numbers of its rows that are scored and that are
+-- left out as noise. noise is the user's option.
+CREATE OR REPLACE MACRO clustereval._findings_on_labels(
+  row_counts, label_sizes, noise_of_labels, noise
+) AS TABLE
+  WITH spelled AS (
+    SELECT
+      *,
+      CAST(sizes.label AS VARCHAR) AS name,
+      CASE
+        WHEN typeof(sizes.label) = 'VARCHAR' OR starts_with(typeof(sizes.label), 'ENUM(')
+        THEN regexp_replace(lower(CAST(sizes.label AS VARCHAR)), '\s', '', 'g')
+      END AS spelling,
+      CASE
+        WHEN typeof(sizes.label) IN ('FLOAT', 'DOUBLE')
+        THEN TRY_CAST(CAST(sizes.label AS VARCHAR) AS DOUBLE)
+      END AS x
+    FROM query_table(label_sizes) AS sizes
+  )
+  SELECT
+    partition_key, -5 AS place, 'problem' AS severity, 'unique_labels' AS code, NULL AS label,
+    total AS n, clustereval._ratio(n_labels, total) AS value,
+    concat(
+      'there are ', n_labels, ' labels for ', total, ' rows: is the label an id or a measurement?'
+    ) AS finding
+  FROM query_table(row_counts) AS counts
+  WHERE clustereval._are_labels_unique(total, n_labels, n_clusters)
+  UNION ALL
+  SELECT
+    partition_key, -4, 'warning', 'fractional_labels', NULL, CAST(SUM(label_size) AS BIGINT), NULL,
+    concat(
+      clustereval._count_as_text(COUNT(*), 'label'),
+      CASE WHEN COUNT(*) = 1 THEN ' is a fraction' ELSE ' are fractions' END,
+      ': is the label a measurement?'
+    )
+  FROM spelled
+  WHERE isfinite(x) AND x <> floor(x)
+  GROUP BY partition_key
+  UNION ALL
+  SELECT
+    partition_key, -3, 'warning', 'similar_labels', arg_min(spelled.label, name),
+    CAST(SUM(label_size) AS BIGINT), NULL,
+    concat(
+      COUNT(*), ' labels differ only by case or blanks: ',
+      string_agg(concat('''', name, ''''), ', ' ORDER BY name ASC NULLS LAST)
+    )
+  FROM spelled
+  WHERE spelling IS NOT NULL
+  GROUP BY partition_key, spelling
+  HAVING COUNT(*) > 1
+  UNION ALL
+  SELECT
+    partition_key, -2, 'note', 'same_partition', NULL, total, NULL,
+    'clusters and labels agree one to one: check that neither column is made from the other'
+  FROM query_table(row_counts) AS counts
+  WHERE n_cells = n_labels AND n_cells = n_clusters AND n_cells > 1 AND n_cells < total
+  UNION ALL
+  SELECT
+    partition_key, 0, 'warning', 'noise_label', noisy.label, n_left + n_noise,
+    clustereval._ratio(n_noise, n_left + n_noise),
+    concat(
+      n_noise, ' of the label''s ', clustereval._count_as_text(n_left + n_noise, 'row'),
+      CASE WHEN n_noise = 1 THEN ' is' ELSE ' are' END, ' noise, and left out'
+    )
+  FROM query_table(noise_of_labels) AS noisy
+  WHERE n_noise >= n_left
+  UNION ALL
+  SELECT
+    sizes.partition_key, -8, 'problem', 'unnamed_noise_label', sizes.label, label_size,
+    clustereval._ratio(label_size, counts.total),
+    clustereval._unnamed_noise_as_text(
+      'label', label_size, 'row', 'make it NULL, so that these rows are left out'
+    )
+  FROM query_table(label_sizes) AS sizes
+  JOIN query_table(row_counts) AS counts
+    ON counts.partition_key IS NOT DISTINCT FROM sizes.partition_key
+  WHERE noise IS NULL AND clustereval._looks_like_noise(sizes.label);
 
 -- What you should know about a clustering with labels: clusters that have several labels, labels
 -- that are in several clusters, and rows that are left out.
@@ -70,14 +154,32 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
     FROM cluster_sizes
     GROUP BY partition_key
   ),
+  label_counts AS (
+    SELECT partition_key, COUNT(*) AS n_labels, SUM(n_cells) AS n_cells
+    FROM label_sizes
+    GROUP BY partition_key
+  ),
+  noise_of_labels AS (
+    SELECT
+      partition_key, one.label,
+      CAST(SUM(n * copies) AS BIGINT) AS n_left,
+      CAST(SUM(n_noise) AS BIGINT) AS n_noise
+    FROM __ce_groups AS one
+    WHERE noise_as = 'drop' AND one.label IS NOT NULL
+    GROUP BY partition_key, one.label
+    HAVING SUM(n_noise) > 0
+  ),
   row_counts AS (
     SELECT
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
       COALESCE(clusters.n_clusters, 0) AS n_clusters,
+      labels.n_labels, labels.n_cells,
       counts.total + CASE WHEN noise_as = 'drop' THEN counts.n_noise ELSE 0 END AS total_noise
     FROM clustereval._row_counts(__ce_groups) AS counts
     LEFT JOIN cluster_counts AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN label_counts AS labels
+      ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
   ),
   totals AS (
     SELECT labels.partition_key, labels.n_labels, labels.label_pairs, clusters.cluster_pairs
@@ -106,7 +208,13 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
   findings AS (
     SELECT
       partition_key, place, severity, code, one.cluster, NULL AS label, n, value, finding
-    FROM clustereval._findings_on_sizes(row_counts, cluster_sizes, 'row', 'label') AS one
+    FROM clustereval._findings_on_sizes(row_counts, cluster_sizes, noise, 'row', 'label') AS one
+    UNION ALL
+    SELECT
+      partition_key, place, severity, code, NULL, one.label, n, value, finding
+    FROM clustereval._findings_on_labels(
+      row_counts, label_sizes, noise_of_labels, noise
+    ) AS one
     UNION ALL
     SELECT
       mixed.partition_key, 5,
@@ -121,6 +229,8 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
     FROM clustereval._divided_subjects(cells_of_clusters) AS mixed
     JOIN row_counts AS counts ON counts.partition_key IS NOT DISTINCT FROM mixed.partition_key
     JOIN totals ON totals.partition_key IS NOT DISTINCT FROM mixed.partition_key
+    WHERE counts.n_clusters < counts.total
+      AND NOT clustereval._are_labels_unique(counts.total, counts.n_labels, counts.n_clusters)
     UNION ALL
     SELECT
       split.partition_key, 6,
@@ -129,20 +239,32 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
         share, split.n_outside, counts.total, divided, label_pairs,
         counts.n_clusters <= totals.n_labels
       ),
-      'split_label', split.majority, split.subject, n, share,
+      'split_label', split.majority, split.subject, split.n, share,
       concat(
         clustereval._divided_share_as_text(share), ' of the label''s ',
-        clustereval._count_as_text(n, 'row'), ' are in the cluster that has the most'
+        clustereval._count_as_text(split.n, 'row'), ' that are left of ' || (n_left + noisy.n_noise),
+        ' are in the cluster that has the most'
       )
     FROM clustereval._divided_subjects(cells_of_labels) AS split
     JOIN row_counts AS counts ON counts.partition_key IS NOT DISTINCT FROM split.partition_key
     JOIN totals ON totals.partition_key IS NOT DISTINCT FROM split.partition_key
+    LEFT JOIN noise_of_labels AS noisy
+      ON noisy.partition_key IS NOT DISTINCT FROM split.partition_key
+      AND noisy.label = split.subject
+    WHERE counts.n_clusters < counts.total
+      AND NOT clustereval._are_labels_unique(counts.total, counts.n_labels, counts.n_clusters)
   )
   SELECT
     one.partition_key, one.severity, one.code, one.cluster, one.label, one.n, one.value, one.finding
   FROM findings AS one
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
+    AND (
+      noise IS NOT NULL OR starts_with(one.code, 'unnamed_noise')
+      OR NOT (
+        clustereval._looks_like_noise(one.cluster) OR clustereval._looks_like_noise(one.label)
+      )
+    )
   ORDER BY
     one.partition_key ASC NULLS LAST,
     clustereval._severity_rank(one.severity) ASC NULLS LAST,

@@ -35,9 +35,6 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
   __ce_sums AS (SELECT * FROM clustereval._graph_sums(__ce_clusters, resolution)),
   __ce_row_counts AS (
     SELECT * FROM clustereval._graph_row_counts(__ce_ids, __ce_edges, tbl, partition_by)
-  ),
-  __ce_only AS (
-    SELECT clustereval._is_absent(partition_by) AS __ce_is_only FROM query_table(tbl) WHERE FALSE
   )
   SELECT
     counts.partition_key,
@@ -62,7 +59,6 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
   FROM __ce_row_counts AS counts
   LEFT JOIN __ce_sums AS sums ON sums.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, resolution, 0))
-    AND (sums.n_nodes > 0 OR (SELECT __ce_is_only FROM __ce_only))
   ORDER BY counts.partition_key ASC NULLS LAST;
 
 -- Clusters of a graph, one row per cluster: cluster, n_nodes, n_edges within the cluster and their

@@ -182,8 +182,8 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
 -- center (distances, squared ssw, largest radius) and to the center of the partition
 -- (overall_distances); for cosine its number of zero vectors (n_zero_vectors); and is_invalid, TRUE
 -- if a distance or the sum of distances is not finite. Rows that are left out are counted in their
--- cluster, without distances. One more row counts the partition of a call without partition_by
--- (n_unpartitioned). Parameters: rows of _move_points, _point_arguments and _all_centers, and
+-- cluster, without distances. A call without partition_by has one more row, so that even an empty
+-- table has a partition. Parameters: rows of _move_points, _point_arguments and _all_centers, and
 -- options.
 CREATE OR REPLACE MACRO clustereval._cluster_spreads(
   points, arguments, centers, distance, p
@@ -201,8 +201,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
         THEN clustereval._distance(point.point, target.overall_center, distance, p)
       END AS overall_distance,
       lower(distance) = 'cosine' AND point.kept AND clustereval._norm(point.point) = 0
-        AS is_zero_vector,
-      FALSE AS unpartitioned
+        AS is_zero_vector
     FROM query_table(points) AS point
     LEFT JOIN query_table(centers) AS target
       ON target.partition_key IS NOT DISTINCT FROM point.partition_key
@@ -212,8 +211,9 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
   spread_rows AS NOT MATERIALIZED (
     SELECT * FROM measured_points
     UNION ALL
-    SELECT NULL, NULL, NULL, FALSE, FALSE, FALSE, NULL, NULL, FALSE, unpartitioned
+    SELECT NULL, NULL, NULL, FALSE, FALSE, FALSE, NULL, NULL, FALSE
     FROM query_table(arguments)
+    WHERE unpartitioned
   ),
   cluster_sums AS (
     SELECT
@@ -221,7 +221,6 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
       CAST(COUNT(CASE WHEN kept THEN 1 END) AS BIGINT) AS n,
       CAST(COUNT(CASE WHEN dropped THEN 1 END) AS BIGINT) AS n_dropped,
       CAST(COUNT(CASE WHEN noisy THEN 1 END) AS BIGINT) AS n_noise,
-      COUNT(CASE WHEN unpartitioned THEN 1 END) AS n_unpartitioned,
       COUNT(CASE WHEN is_zero_vector THEN 1 END) AS n_zero_vectors,
       COUNT(own_distance) AS n_measured,
       clustereval._compensated_sum(own_distance) AS distances,

@@ -90,6 +90,39 @@ CREATE OR REPLACE MACRO clustereval._dominant_coordinates(states) AS TABLE
   WHERE ranked.place <= cuts.n_dominant
   GROUP BY ranked.partition_key;
 
+-- One row per partition and coordinate that has one value in each cluster, and another one in every
+-- cluster, while other coordinates vary within clusters: partition_key, coordinate (from 1), n_dims
+-- and n, the points. states: rows of cluster_states.
+CREATE OR REPLACE MACRO clustereval._cluster_coordinates(states) AS TABLE
+  WITH coordinates AS (
+    SELECT
+      partition_key,
+      n,
+      unnest(range(1, len(m2) + 1)) AS coordinate,
+      unnest(m2) AS m2,
+      unnest(mean) AS mean
+    FROM query_table(states)
+    WHERE n > 0
+  ),
+  spreads AS (
+    SELECT
+      partition_key, coordinate,
+      CAST(SUM(n) AS BIGINT) AS n,
+      MAX(m2) AS m2,
+      COUNT(*) AS n_clusters,
+      COUNT(DISTINCT mean) AS n_means
+    FROM coordinates
+    GROUP BY partition_key, coordinate
+  ),
+  compared AS (
+    SELECT
+      *,
+      COUNT(*) OVER (PARTITION BY partition_key) AS n_dims,
+      MAX(m2) OVER (PARTITION BY partition_key) AS most
+    FROM spreads
+  )
+  SELECT * FROM compared WHERE m2 = 0 AND most > 0 AND n_means = n_clusters AND n_clusters > 1;
+
 -- The mean silhouette of a cluster that is not well separated, as text. upper and lower: the limits
 -- of its interval, which are the silhouette itself unless it is estimated from a sample.
 CREATE OR REPLACE MACRO clustereval._silhouette_as_text(silhouette, lower, upper) AS
@@ -191,8 +224,8 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       coalesce(farness > clustereval._far_ratio() AND 10 * farness > n, FALSE) AS is_distorted
     FROM __ce_measured
   ),
-  __ce_states AS (
-    SELECT partition_key, one.cluster AS cluster_key, n, m2
+  __ce_states AS MATERIALIZED (
+    SELECT partition_key, one.cluster AS cluster_key, n, m2, mean
     FROM clustereval.cluster_states(
       tbl, vector, cluster, partition_by := partition_by, noise := noise,
       noise_as := clustereval._noise_of_findings(noise_as), missing := missing
@@ -232,7 +265,18 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     SELECT
       partition_key, place, severity, code, one.cluster AS cluster_key, NULL AS other,
       NULL AS coordinate, n, value, finding
-    FROM clustereval._findings_on_sizes(__ce_row_counts, __ce_sizes, 'point', 'vector') AS one
+    FROM clustereval._findings_on_sizes(
+      __ce_row_counts, __ce_sizes, noise, 'point', 'vector'
+    ) AS one
+    UNION ALL
+    SELECT
+      partition_key, -1, 'problem', 'cluster_coordinate', NULL, NULL, coordinate, n, NULL,
+      concat(
+        'coordinate ', coordinate, ' of ', n_dims,
+        ' has one value in each cluster, which no other cluster has: is it made from the cluster?'
+      )
+    FROM clustereval._cluster_coordinates(__ce_states)
+    WHERE lower(distance) <> 'cosine' AND weights IS NULL
     UNION ALL
     SELECT
       partition_key, 2, 'warning', 'dominant_coordinate', NULL, NULL, places[1], n, share,
@@ -307,6 +351,10 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     method, 'nearest', sample_size, reference_size, random_state,
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   ))
+    AND (
+      noise IS NOT NULL OR code = 'unnamed_noise'
+      OR NOT (clustereval._looks_like_noise(cluster_key) OR clustereval._looks_like_noise(other))
+    )
   ORDER BY
     partition_key ASC NULLS LAST,
     clustereval._severity_rank(severity) ASC NULLS LAST,

@@ -7,8 +7,8 @@
 
 -- One row per partition (a group of partition_by): its numbers of rows that are scored (total),
 -- dropped (n_dropped) and noise (n_noise), of clusters (n_clusters), and of clusters with a single
--- point (n_singletons). Partitions that keep no row are left out, except the single partition of a
--- call without partition_by. spreads: rows of _cluster_spreads.
+-- point (n_singletons). A partition has a row even if all its rows are left out. spreads: rows of
+-- _cluster_spreads.
 CREATE OR REPLACE MACRO clustereval._point_row_counts(spreads) AS TABLE
   SELECT
     partition_key,
@@ -18,8 +18,7 @@ CREATE OR REPLACE MACRO clustereval._point_row_counts(spreads) AS TABLE
     CAST(COUNT(CASE WHEN n > 0 THEN 1 END) AS BIGINT) AS n_clusters,
     CAST(COUNT(CASE WHEN n = 1 THEN 1 END) AS BIGINT) AS n_singletons
   FROM query_table(spreads)
-  GROUP BY partition_key
-  HAVING SUM(n) > 0 OR SUM(n_unpartitioned) > 0;
+  GROUP BY partition_key;
 
 -- One row per cluster (partition_key, number) of a partition with several: the smallest and largest
 -- distance of its center to the other centers (least, most_gap), the sum of all (gap_sum), the

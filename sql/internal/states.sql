@@ -145,10 +145,10 @@ CREATE OR REPLACE MACRO clustereval._check_states(states, weights) AS TABLE
 
 -- One row per state of the user's table tbl: partition_key, cluster; the counts n, n_dropped and
 -- n_noise, NULL if they are not valid counts, and count_fault, which then says what is wrong; the
--- lists mean, correction, m2, minimum and maximum as DOUBLE[]; and unpartitioned. Optional columns
--- that are missing are 0. One more row, without points, raises the errors for missing columns and
--- wrong types, even for an empty table. Without partition_by, unpartitioned is TRUE in this row,
--- because the only partition appears even without states.
+-- lists mean, correction, m2, minimum and maximum as DOUBLE[]. Optional columns that are missing
+-- are 0. The last branch raises the errors for missing columns and wrong types, even for an empty
+-- table. Without partition_by it has one row, without points, because the only partition appears
+-- even without states.
 CREATE OR REPLACE MACRO clustereval._state_rows(tbl, partition_by) AS TABLE
   -- A column that the user's table does not have gets the type "NULL".
   WITH __ce_given AS (
@@ -181,13 +181,11 @@ CREATE OR REPLACE MACRO clustereval._state_rows(tbl, partition_by) AS TABLE
       ) AS __ce_correction,
       TRY_CAST(m2 AS DOUBLE[]) AS __ce_m2,
       TRY_CAST(minimum AS DOUBLE[]) AS __ce_minimum,
-      TRY_CAST(maximum AS DOUBLE[]) AS __ce_maximum,
-      FALSE AS __ce_unpartitioned
+      TRY_CAST(maximum AS DOUBLE[]) AS __ce_maximum
     FROM __ce_given
     UNION ALL
     SELECT
-      NULL, any_value(cluster), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL,
-      clustereval._is_absent(partition_by)
+      NULL, any_value(cluster), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL
     FROM __ce_given
     WHERE FALSE
     HAVING clustereval._check_state_lists(
@@ -196,7 +194,9 @@ CREATE OR REPLACE MACRO clustereval._state_rows(tbl, partition_by) AS TABLE
           clustereval._check_state_lists(
             clustereval._check_state_counts(
               clustereval._check_state_type(
-                clustereval._check_column(TRUE, 'partition_by', partition_by),
+                clustereval._check_column(
+                  clustereval._is_absent(partition_by), 'partition_by', partition_by
+                ),
                 'cluster', typeof(any_value(cluster)), '', TRUE
               ),
               'n', n
@@ -221,23 +221,21 @@ CREATE OR REPLACE MACRO clustereval._state_rows(tbl, partition_by) AS TABLE
     __ce_correction AS correction,
     __ce_m2 AS m2,
     __ce_minimum AS minimum,
-    __ce_maximum AS maximum,
-    __ce_unpartitioned AS unpartitioned
+    __ce_maximum AS maximum
   FROM __ce_rows;
 
 ---------------------------------------------------------------------------------------------------
 -- Merging
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster: partition_key, cluster, and the sums of its states' counts n, n_dropped,
--- n_noise and n_unpartitioned. states: rows of _state_rows.
+-- One row per cluster: partition_key, cluster, and the sums of its states' counts n, n_dropped and
+-- n_noise. states: rows of _state_rows.
 CREATE OR REPLACE MACRO clustereval._state_counts(states) AS TABLE
   SELECT
     partition_key, cluster,
     CAST(SUM(n) AS BIGINT) AS n,
     CAST(SUM(n_dropped) AS BIGINT) AS n_dropped,
-    CAST(SUM(n_noise) AS BIGINT) AS n_noise,
-    COUNT(CASE WHEN unpartitioned THEN 1 END) AS n_unpartitioned
+    CAST(SUM(n_noise) AS BIGINT) AS n_noise
   FROM query_table(states)
   GROUP BY partition_key, cluster;
 

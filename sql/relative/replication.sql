@@ -57,10 +57,11 @@ CREATE OR REPLACE MACRO clustereval._clustering_distances(groups) AS TABLE
       clustereval._widen(counts.total) * clustereval._widen(counts.total)
     ) AS distance
   FROM row_counts AS counts
-  JOIN label_totals AS labels ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-  JOIN cluster_totals AS clusters
+  LEFT JOIN label_totals AS labels
+    ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN cluster_totals AS clusters
     ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
-  JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key;
+  LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables

@@ -95,3 +95,47 @@ def test_noise_without_a_choice(fail: Fail, table: Path) -> None:
     assert (
         "noise_as: expected one of 'cluster', 'drop', 'singletons', got NULL; choose how" in error
     )
+
+
+# ----------------------------------------------------------------------------------------------
+# Noise that is not named
+# ----------------------------------------------------------------------------------------------
+
+
+COLUMNS_OF_COMMANDS = {
+    "external": ("--label=label",),
+    "internal": ("--vector=x",),
+    "silhouette": ("--vector=x",),
+    "findings": ("--vector=x",),
+    "elbow": ("--vector=x", "--k=k"),
+    "stability": ("--id=id", "--run=k"),
+}
+
+
+@pytest.mark.parametrize("command", COLUMNS_OF_COMMANDS)
+def test_a_cluster_that_looks_like_noise(noted: Noted, tmp_path: Path, command: str) -> None:
+    path = tmp_path / "points.parquet"
+    rows = [(i, i // 2 + i % 2 / 5, k, i % 2, i // 2 - 1) for i in range(6) for k in (2, 3)]
+    names = ["id", "x", "k", "label", "cluster"]
+    pl.DataFrame(rows, schema=names, orient="row", strict=False).write_parquet(path)
+    call = [command, path, *COLUMNS_OF_COMMANDS[command], "--cluster=cluster"]
+    [note] = notes_of(noted, *call)
+    words = "cluster -1 is counted as a cluster; if it is noise, give --noise -1 and --noise-as"
+    assert note == f"clustereval: {path}: {words}"
+    assert not notes_of(noted, *call, "--noise=-1", "--noise-as=cluster")
+
+
+def test_names_of_noise_and_labels_that_look_like_it(noted: Noted, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    frame = pl.DataFrame({"label": [-1, 0, 0, 1, 1], "cluster": ["Noise", "Noise", "a", "b", "b"]})
+    frame.write_csv(path)
+    columns = ("--label", "label", "--cluster", "cluster")
+    advice = "if it is noise, make it NULL, so that these rows are left out"
+    about_clusters = "if it is noise, give --noise Noise and --noise-as"
+    for command in ("external", "findings"):
+        assert notes_of(noted, command, path, *columns) == [
+            f"clustereval: {path}: cluster Noise is counted as a cluster; {about_clusters}",
+            f"clustereval: {path}: label -1 is counted as a label; {advice}",
+        ]
+    frame.with_columns(cluster="cluster" + pl.col("cluster")).write_csv(path)
+    assert len(notes_of(noted, "external", path, *columns)) == 1

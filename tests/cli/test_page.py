@@ -300,7 +300,7 @@ def test_one_zero_vector(run: Run, write_rows: Callable[..., Path]) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), "Cluster -1 is counted as a cluster. If it is noise, give --noise -1 and"),
+        ((), "Cluster -1 is counted as a cluster; if it is noise, give --noise -1 and --noise-as."),
         (
             ("--noise", "-1", "--noise-as", "cluster"),
             "2 rows (20 %) are noise, counted as a cluster.",

@@ -137,7 +137,7 @@ FAULTS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
         lambda frame: frame.with_columns(
             cluster=pl.when(pl.int_range(pl.len()) % 4 == 0).then(-1).otherwise("cluster")
         ),
-        "⚠ Cluster -1 is counted as a cluster.",
+        "⚠ Cluster -1 is counted as a cluster; if it is noise, give",
     ),
 }
 

@@ -92,11 +92,12 @@ def test_partitions_without_labels_or_without_rows(run: Run, tmp_path: Path) -> 
     frame.write_parquet(path)
     columns = ("--vector", "x", "--label", "label", "--cluster", "cluster")
     page = run("report", path, *columns, *PARTITIONS, *QUICK)
-    assert "- ⚠ 1 partition has no row that can be scored, and is left out." in page
+    words = "1 partition has no row that can be scored: look for lost labels, clusters or vectors."
+    assert f"- ⚠ {words}" in page
     words = "1 partition has no row with a label or none with a vector, and no section below."
     assert f"- ⚠ {words}" in page
     rows = re.findall(r"^\| region (\w+) \| (\d+) \| (\d) \|", page, re.MULTILINE)
-    assert rows == [("r3", "6", "2"), ("r2", "6", "2"), ("r0", "6", "2")]
+    assert rows == [("r3", "6", "2"), ("r2", "6", "2"), ("r0", "6", "2"), ("r1", "0", "0")]
     assert re.findall(r"^## region (\w+)$", page, re.MULTILINE) == ["r3", "r2"]
     points = run("report", path, *columns[:2], *columns[4:], *PARTITIONS, *QUICK)
     assert "## Partitions, the worst first by silhouette" in points

@@ -300,7 +300,13 @@ def same_from_cells(dialect: str, run: Run, name: str, kept: str) -> None:
     tbl, options = KEPT[kept]
     query = write_query(name, dialect, kept)
     unknown = {"n_dropped": None, "n_noise": None} if name in REPORTS else {}
-    expected = [row | unknown for row in from_macro(name, tbl, **options)]
+    # Saved cells do not tell which partitions had no row that counts.
+    keys = {row["partition_key"] for row in from_macro("contingency_matrix", tbl, **options)}
+    expected = [
+        row | unknown
+        for row in from_macro(name, tbl, **options)
+        if "partition_by" not in options or row["partition_key"] in keys
+    ]
     assert_answers(run(query), expected, (name, kept))
 
 

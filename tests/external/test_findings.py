@@ -16,7 +16,7 @@ from tests.support.compare import is_near
 from tests.support.engines import Engine, frame_of, stacked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tests.support.engines import Row
 
@@ -24,6 +24,16 @@ Pair = tuple[int | None, int | None]
 COLUMNS = ["severity", "code", "cluster", "label", "n", "value", "finding"]
 SEVERITIES = ["problem", "warning", "note"]
 CODES = [
+    "no_rows",
+    "unnamed_noise",
+    "unnamed_noise_label",
+    "unknown_noise",
+    "all_singletons",
+    "unique_labels",
+    "fractional_labels",
+    "similar_labels",
+    "same_partition",
+    "noise_label",
     "dropped_rows",
     "noise_rows",
     "one_cluster",
@@ -57,10 +67,14 @@ def per_cent(x: Fraction) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
+CLEAN: list[Pair] = [*[(0, 5)] * 9, (0, 6), *[(1, 6)] * 10]
+
+
 def test_no_row_and_nothing_to_say(engine: Engine) -> None:
-    assert label_findings(engine, []) == []
-    clean: list[Pair] = [(0, 5), (0, 5), (1, 6), (1, 6)]
-    assert label_findings(engine, clean) == []
+    [row] = label_findings(engine, [])
+    words = "no row can be scored, so nothing was checked"
+    assert tuple(row.values()) == ("problem", "no_rows", None, None, 0, None, words)
+    assert label_findings(engine, CLEAN) == []
 
 
 def test_a_mixed_cluster_and_split_labels(engine: Engine) -> None:
@@ -162,7 +176,7 @@ def test_a_split_label_is_no_problem_with_more_clusters_than_labels(engine: Engi
 
 
 def test_a_giant_cluster(engine: Engine) -> None:
-    rows: list[Pair] = [(0, 5)] * 80 + [(1, 6)] * 20
+    rows: list[Pair] = [(0, 5)] * 79 + [(1, 6)] * 20 + [(1, 5)]
     assert label_findings(engine, rows) == []
     [row] = label_findings(engine, [*rows, (0, 5)])
     words = (
@@ -180,43 +194,156 @@ def test_one_cluster(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dropped", "kept", "severity", "words"),
-    [
-        (1, 3, "note", "1 of 4 rows has no label or no cluster, and is left out"),
-        (2, 2, "problem", "2 of 4 rows have no label or no cluster, and are left out"),
-        (1, 0, "problem", "1 of 1 row has no label or no cluster, and is left out"),
-    ],
+    ("dropped", "severity"), [(2, "note"), (3, "warning"), (19, "warning"), (20, "problem")]
 )
-def test_dropped_rows(engine: Engine, dropped: int, kept: int, severity: str, words: str) -> None:
-    rows: list[Pair] = [(i, i) for i in range(kept)] + [(None, 1)] * dropped
-    [row] = label_findings(engine, rows)
-    value = dropped / (dropped + kept)
+def test_rows_that_are_left_out(engine: Engine, dropped: int, severity: str) -> None:
+    """From a tenth of the rows a warning, from a half a problem, whatever the reason."""
+    value = dropped / (20 + dropped)
+    rest = "and are left out: the scores are of the 20 rows that are left"
+    [row] = label_findings(engine, [*CLEAN, *[(None, 5)] * dropped])
+    words = f"{dropped} of {20 + dropped} rows have no label or no cluster, {rest}"
     assert tuple(row.values()) == (severity, "dropped_rows", None, None, dropped, value, words)
+    noisy = [*CLEAN, *[(0, -1), (1, -1)] * 10][: 20 + dropped]
+    [row] = only(label_findings(engine, noisy, noise=-1, noise_as="drop"), "noise_rows")
+    words = f"{dropped} of {20 + dropped} rows are noise, {rest.replace('and are', 'and')}"
+    assert tuple(row.values()) == (severity, "noise_rows", None, None, dropped, value, words)
 
 
-@pytest.mark.parametrize(
-    ("noise_as", "words"),
-    [
-        ("drop", "1 of 3 rows is noise"),
-        ("singletons", "1 of 3 rows is noise"),
-        ("cluster", "1 of 3 rows is noise"),
-    ],
-)
-def test_noise(engine: Engine, noise_as: str, words: str) -> None:
-    rows: list[Pair] = [(0, 1), (1, 2), (2, -1)]
-    [row] = label_findings(engine, rows, noise=-1, noise_as=noise_as)
-    assert tuple(row.values()) == ("note", "noise_rows", None, None, 1, 1 / 3, words)
-    assert label_findings(engine, rows) == []
+def test_one_row_is_left_out(engine: Engine) -> None:
+    [row] = only(label_findings(engine, [(0, 1), (None, 1)]), "dropped_rows")
+    rest = "and is left out: the scores are of the 1 row that is left"
+    assert row["finding"] == f"1 of 2 rows has no label or no cluster, {rest}"
+    [nothing, row] = label_findings(engine, [(None, 1)])
+    assert (nothing["code"], nothing["severity"]) == ("no_rows", "problem")
+    assert row["finding"] == "1 of 1 row has no label or no cluster, and is left out"
+
+
+@pytest.mark.parametrize("noise_as", ["singletons", "cluster"])
+def test_noise(engine: Engine, noise_as: str) -> None:
+    [row] = label_findings(engine, [*CLEAN, (0, -1)], noise=-1, noise_as=noise_as)
+    words = "1 of 21 rows is noise"
+    assert tuple(row.values()) == ("note", "noise_rows", None, None, 1, 1 / 21, words)
 
 
 def test_noise_is_no_mixed_cluster_unless_it_is_a_cluster(engine: Engine) -> None:
-    rows: list[Pair] = [(0, 1), (0, 1), (1, 2), (1, 2), (2, -1), (3, -1)]
+    rows: list[Pair] = [*CLEAN, (2, -1), (3, -1)]
     codes = {x: codes_of(label_findings(engine, rows, noise=-1, noise_as=x)) for x in NOISE}
-    assert codes["drop"] == codes["singletons"] == ["noise_rows"]
+    assert codes["drop"] == ["noise_label", "noise_label", "noise_rows"]
+    assert codes["singletons"] == ["noise_rows"]
     assert codes["cluster"] == ["mixed_cluster", "noise_rows"]
 
 
 NOISE = ("cluster", "drop", "singletons")
+
+# ----------------------------------------------------------------------------------------------
+# Mistakes that look like results
+# ----------------------------------------------------------------------------------------------
+
+
+def only(rows: list[Row], code: str) -> list[Row]:
+    return [row for row in rows if row["code"] == code]
+
+
+def named(pairs: list[tuple[Any, Any]], **types: Any) -> pl.DataFrame:
+    return pl.DataFrame(pairs, schema={"label": None, "cluster": None} | types, orient="row")
+
+
+@pytest.mark.parametrize("name", [-1, -1.0, "-1", "noise", " Outlier", "OUTLIERS", "Unassigned"])
+def test_noise_that_is_not_named(engine: Engine, name: Any) -> None:
+    """It comes first, and nothing else is said of it; neither if it is a label."""
+    other = str if isinstance(name, str) else type(name)
+    rows = [("a", name), ("b", name), *[("a", other(1))] * 2, *[("b", other(2))] * 2] * 5
+    found = label_findings(engine, named(rows))
+    words = "it is counted as a cluster of 10 rows; if it is noise, give noise and noise_as"
+    assert tuple(found[0].values()) == ("problem", "unnamed_noise", name, None, 10, 1 / 3, words)
+    assert [(row["code"], row["label"]) for row in found[1:]] == [
+        ("split_label", "a"),
+        ("split_label", "b"),
+    ]
+    found = label_findings(engine, named([(b, a) for a, b in rows]))
+    advice = "make it NULL, so that these rows are left out"
+    words = f"it is counted as a label of 10 rows; if it is noise, {advice}"
+    first = "problem", "unnamed_noise_label", None, name, 10, 1 / 3, words
+    assert tuple(found[0].values()) == first
+    assert [(row["code"], row["cluster"]) for row in found[1:]] == [
+        ("mixed_cluster", "a"),
+        ("mixed_cluster", "b"),
+    ]
+    told = label_findings(engine, named(rows), noise=name, noise_as="cluster")
+    assert codes_of(told) == ["mixed_cluster", "split_label", "split_label", "noise_rows"]
+
+
+@pytest.mark.parametrize("name", [-2, 1, "noisy", "", "n"])
+def test_clusters_that_are_no_noise(engine: Engine, name: Any) -> None:
+    other = str if isinstance(name, str) else int
+    rows = [(str(a), name if b == 5 else other(b)) for a, b in CLEAN]
+    assert label_findings(engine, named(rows)) == []
+
+
+def test_a_noise_value_that_no_row_has(engine: Engine) -> None:
+    [row] = label_findings(engine, CLEAN, noise=-2, noise_as="drop")
+    words = "no row has cluster -2, the value of noise"
+    assert tuple(row.values()) == ("warning", "unknown_noise", None, None, 20, None, words)
+    found = label_findings(engine, [*CLEAN, (0, -2)], noise=-2, noise_as="drop")
+    assert "unknown_noise" not in codes_of(found)
+
+
+def test_labels_that_noise_swallowed(engine: Engine) -> None:
+    """Label 0 has 10 rows, of which 6 are noise; label 1 has 12 and 4."""
+    rows: list[Pair] = [(0, -1)] * 6 + [(0, 1), (0, 1), (0, 2), (0, 3)]
+    rows += [(1, -1)] * 4 + [(1, 2)] * 5 + [(1, 3)] * 3
+    found = label_findings(engine, rows, noise=-1, noise_as="drop")
+    [row] = only(found, "noise_label")
+    words = "6 of the label's 10 rows are noise, and left out"
+    assert tuple(row.values()) == ("warning", "noise_label", None, 0, 10, 0.6, words)
+    assert {row["label"]: row["finding"] for row in only(found, "split_label")} == {
+        0: "50 % of the label's 4 rows that are left of 10 are in the cluster that has the most",
+        1: "63 % of the label's 8 rows that are left of 12 are in the cluster that has the most",
+    }
+    assert not only(label_findings(engine, rows, noise=-1, noise_as="cluster"), "noise_label")
+
+
+def test_ids_as_clusters(engine: Engine) -> None:
+    [row] = label_findings(engine, [(i % 2, i) for i in range(10)])
+    words = "each of the 10 rows is a cluster of its own: is the cluster an id?"
+    assert tuple(row.values()) == ("problem", "all_singletons", None, None, 10, None, words)
+    assert not only(label_findings(engine, [(0, 0), (1, 1), (1, 1)]), "all_singletons")
+
+
+def test_a_label_as_cluster(engine: Engine) -> None:
+    [row] = label_findings(engine, [(0, 5), (0, 5), (1, 6), (1, 6)])
+    words = "clusters and labels agree one to one: check that neither column is made from the other"
+    assert tuple(row.values()) == ("note", "same_partition", None, None, 4, None, words)
+    assert not only(label_findings(engine, CLEAN), "same_partition")
+
+
+def test_nearly_unique_labels(engine: Engine) -> None:
+    rows: list[Pair] = [(i if i < 287 else 0, i % 5) for i in range(300)]
+    [row] = label_findings(engine, rows)
+    words = "there are 287 labels for 300 rows: is the label an id or a measurement?"
+    assert tuple(row.values()) == ("problem", "unique_labels", None, None, 300, 287 / 300, words)
+    entities: list[Pair] = [(i, i if i % 7 else 0) for i in range(300)]
+    assert not only(label_findings(engine, entities), "unique_labels")
+
+
+def test_labels_with_fractions(engine: Engine) -> None:
+    rows = [(0.5 if i % 4 == 1 else float(a), b) for i, (a, b) in enumerate(CLEAN)]
+    [row] = only(label_findings(engine, named(rows)), "fractional_labels")
+    words = "1 label is a fraction: is the label a measurement?"
+    assert tuple(row.values()) == ("warning", "fractional_labels", None, None, 5, None, words)
+    whole = named([(float(a) if a is not None else None, b) for a, b in CLEAN])
+    assert label_findings(engine, whole) == []
+
+
+@pytest.mark.parametrize("dtype", [pl.String, pl.Enum(["gold", "silver", "GOLD", "gold "])])
+def test_labels_that_differ_by_case_or_blanks(engine: Engine, dtype: Any) -> None:
+    rows = [(["gold", "GOLD", "gold ", "silver"][i % 4], i % 4 + i % 5 // 4) for i in range(40)]
+    [row] = only(label_findings(engine, named(rows, label=dtype)), "similar_labels")
+    words = "3 labels differ only by case or blanks: 'GOLD', 'gold', 'gold '"
+    assert tuple(row.values()) == ("warning", "similar_labels", None, "GOLD", 30, None, words)
+    rows = [(label.strip().lower(), cluster) for label, cluster in rows]
+    assert not only(label_findings(engine, named(rows, label=dtype)), "similar_labels")
+
 
 # ----------------------------------------------------------------------------------------------
 # The definition
@@ -239,21 +366,45 @@ def severity_by_definition(kept: Sequence[Pair], place: int, key: int | None) ->
     return "problem" if is_problem else "warning"
 
 
+def of_all_rows(n_dropped: int, kept: Sequence[Pair]) -> Iterator[tuple[Any, ...]]:
+    """The findings on the rows that are left out, and on clusterings that can say nothing."""
+    n, n_all = len(kept), len(kept) + n_dropped
+    if n_dropped:
+        has, is_left = ("has", "is") if n_dropped == 1 else ("have", "are")
+        s = "" if n_all == 1 else "s"
+        words = f"{n_dropped} of {n_all} row{s} {has} no label or no cluster, and {is_left} left"
+        share = Fraction(n_dropped, n_all)
+        limits = ((Fraction(1, 2), "problem"), (Fraction(1, 10), "warning"), (0, "note"))
+        severity = next(name for limit, name in limits if share >= limit)
+        some = "1 row that is" if n == 1 else f"{n} rows that are"
+        rest = f": the scores are of the {some} left" if n else ""
+        yield severity, "dropped_rows", None, None, n_dropped, share, f"{words} out{rest}"
+    if n == 0:
+        yield (
+            "problem",
+            "no_rows",
+            None,
+            None,
+            0,
+            None,
+            "no row can be scored, so nothing was checked",
+        )
+    clusters, labels = {b for _, b in kept}, {a for a, _ in kept}
+    if len(clusters) == n > 1:
+        words = f"each of the {n} rows is a cluster of its own: is the cluster an id?"
+        yield "problem", "all_singletons", None, None, n, None, words
+    if 1 < len(set(kept)) == len(labels) == len(clusters) < n:
+        words = "clusters and labels agree one to one: check that neither column is made from the"
+        yield "note", "same_partition", None, None, n, None, f"{words} other"
+
+
 def by_definition(rows: Sequence[Pair]) -> list[Row]:
     """The findings of rows without noise, with exact shares."""
     kept = [(a, b) for a, b in rows if a is not None and b is not None]
     n_dropped, n = len(rows) - len(kept), len(kept)
     found: list[tuple[Any, ...]] = []
-    if n_dropped:
-        has, is_left = ("has", "is") if n_dropped == 1 else ("have", "are")
-        s = "" if len(rows) == 1 else "s"
-        words = (
-            f"{n_dropped} of {len(rows)} row{s} {has} no label or no cluster, and {is_left} left"
-        )
-        severity = "problem" if n_dropped >= n else "note"
-        share = Fraction(n_dropped, len(rows))
-        found.append((severity, "dropped_rows", None, None, n_dropped, share, f"{words} out"))
     sizes = Counter(b for _, b in kept)
+    found += of_all_rows(n_dropped, kept)
     if len(sizes) == 1 and n > 1:
         words = "there is one cluster: scores that compare clusters are not defined"
         found.append(("problem", "one_cluster", None, None, n, None, words))
@@ -268,7 +419,7 @@ def by_definition(rows: Sequence[Pair]) -> list[Row]:
         ("mixed_cluster", 1, 0, "have its most frequent label"),
         ("split_label", 0, 1, "are in the cluster that has the most"),
     ):
-        for key in {row[place] for row in kept}:
+        for key in {row[place] for row in kept if len(sizes) < n}:
             parts = Counter(row[other] for row in kept if row[place] == key)
             size, most = sum(parts.values()), max(parts.values())
             majority = min(x for x, count in parts.items() if count == most)

@@ -249,7 +249,7 @@ def test_report_on_iris(engine: Engine) -> None:
 
 
 def test_report_by_partition_without_noise(engine: Engine) -> None:
-    """A partition that keeps no row is left out; a NULL cluster is dropped, noise is not."""
+    """A NULL cluster is dropped, noise is not, and a partition of noise has no index."""
     data = column_frame(np.arange(12.0).reshape(6, 2) ** 2, [0, 0, 0, 1, 1, None])
     data = pl.concat(
         [data.with_columns(run=pl.lit(1)), column_frame([[0.0, 1.0]], [1]).with_columns(run=2)]
@@ -257,7 +257,8 @@ def test_report_by_partition_without_noise(engine: Engine) -> None:
     how = {"partition_by": "run", "noise": 1, "noise_as": "drop"}
     rows = call(engine, FUNCTION, data, ["d0", "d1"], **how)
     assert [(row["run"], row["n"], row["n_dropped"], row["n_noise"]) for row in rows] == [
-        (1, 3, 1, 2)
+        (1, 3, 1, 2),
+        (2, 0, 0, 1),
     ]
 
 

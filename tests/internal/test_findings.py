@@ -48,7 +48,9 @@ APART = squares((0, 0), (20, 0), (0, 20))
 
 
 def test_no_row_and_nothing_to_say(engine: Engine) -> None:
-    assert point_findings(engine, APART.clear()) == []
+    [row] = point_findings(engine, APART.clear())
+    assert (row["severity"], row["code"], row["n"]) == ("problem", "no_rows", 0)
+    assert row["finding"] == "no point can be scored, so nothing was checked"
     assert point_findings(engine, APART) == []
 
 
@@ -282,7 +284,8 @@ def test_a_tenth_of_the_average_size_is_not_tiny(engine: Engine) -> None:
 def test_rows_that_do_not_count(engine: Engine) -> None:
     extra = pl.DataFrame({"x": [None, 1.0], "y": [None, 1.0], "cluster": [0, None]})
     [row] = point_findings(engine, pl.concat([APART, extra.cast(APART.schema)]))
-    words = "2 of 62 rows have no vector or no cluster, and are left out"
+    rest = "and are left out: the scores are of the 60 points that are left"
+    words = f"2 of 62 rows have no vector or no cluster, {rest}"
     assert tuple(row.values()) == ("note", "dropped_rows", None, None, None, 2, 2 / 62, words)
 
 
@@ -290,9 +293,49 @@ def test_rows_that_do_not_count(engine: Engine) -> None:
 def test_noise(engine: Engine, noise_as: str) -> None:
     noise = pl.DataFrame({"x": [50.0, 70.0], "y": [50.0, 10.0], "cluster": [-1, -1]})
     rows = point_findings(engine, pl.concat([APART, noise]), noise=-1, noise_as=noise_as)
-    assert [(row["code"], row["finding"]) for row in rows] == [
-        ("noise_rows", "2 of 62 points are noise")
-    ]
+    rest = ", and left out: the scores are of the 60 points that are left"
+    words = f"2 of 62 points are noise{rest if noise_as == 'drop' else ''}"
+    assert [(row["code"], row["finding"]) for row in rows] == [("noise_rows", words)]
+
+
+def test_noise_that_is_not_named(engine: Engine) -> None:
+    """It comes first, and nothing else is said of it, or of a cluster that lies next to it."""
+    frame = squares((0, 0), (1, 0), (15, 15))
+    told = {0: -1, 1: 1, 2: 2}
+    [row] = point_findings(engine, frame.with_columns(pl.col("cluster").replace_strict(told)))
+    words = "it is counted as a cluster of 20 points; if it is noise, give noise and noise_as"
+    found = "problem", "unnamed_noise", -1, None, None, 20, 1 / 3, words
+    assert tuple(row.values()) == found
+    rows = point_findings(engine, frame)
+    assert {row["code"] for row in rows} == {"low_silhouette", "close_clusters"}
+
+
+def test_a_noise_value_that_no_row_has(engine: Engine) -> None:
+    [row] = point_findings(engine, APART, noise=-1, noise_as="drop")
+    words = "no row has cluster -1, the value of noise"
+    found = "warning", "unknown_noise", None, None, None, 60, None, words
+    assert tuple(row.values()) == found
+
+
+def test_ids_as_clusters(engine: Engine) -> None:
+    ids = APART.with_columns(cluster=pl.int_range(60))
+    [row] = point_findings(engine, ids)
+    assert (row["severity"], row["code"], row["n"]) == ("problem", "all_singletons", 60)
+    assert row["finding"] == "each of the 60 points is a cluster of its own: is the cluster an id?"
+
+
+def test_the_cluster_as_a_coordinate(engine: Engine) -> None:
+    frame = APART.with_columns(z=5 - 2 * pl.col("cluster"))
+    [row] = call(engine, "internal_findings", frame, ["x", "y", "z"])
+    words = (
+        "coordinate 3 of 3 has one value in each cluster, which no other cluster has: is it made "
+        "from the cluster?"
+    )
+    found = "problem", "cluster_coordinate", None, None, 3, 60, None, words
+    assert tuple(row.values()) == found
+    for same in (pl.col("cluster") // 2, pl.lit(1), pl.col("cluster") + (pl.col("x") > 0)):
+        assert call(engine, "internal_findings", frame.with_columns(z=same), ["x", "y", "z"]) == []
+    assert call(engine, "internal_findings", frame, ["z"]) == []
 
 
 def test_one_cluster(engine: Engine) -> None:

@@ -99,7 +99,6 @@ def test_partitions_together_equal_each_alone(
     alone = [
         evaluate(table, part, **how).select(pl.lit(part["run"][0], pl.Int64).alias("run"), pl.all())
         for part in parts
-        if part["cluster"].count()
     ]
     assert len(alone) > 8
     expected = pl.concat(alone)
@@ -116,7 +115,7 @@ def test_a_sample_of_many_partitions_equals_that_of_each_alone() -> None:
     parts = frame.drop_nulls("run").sort("run").partition_by("run", maintain_order=True)
     alone = [evaluate("silhouette_score", part, **how) for part in parts]
     got = together.drop_nulls("run").drop("run")
-    assert_near_frames(got, pl.concat(table for table in alone if table["n"].item()))
+    assert_near_frames(got, pl.concat(alone))
 
 
 @pytest.mark.parametrize("table", TABLES)

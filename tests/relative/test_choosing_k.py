@@ -123,7 +123,7 @@ def test_silhouettes_are_those_of_silhouette_score(engine: Engine, silhouette: s
     named = ("k", "n", "n_clusters", "silhouette")
     assert_points(
         [{name: row[name] for name in named} for row in rows],
-        [{name: row[name] for name in named} for row in scores],
+        [{name: row[name] for name in named} for row in scores if row["n"]],
     )
     assert any(row["silhouette"] is not None for row in rows)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -97,6 +98,8 @@ FRAME = pl.DataFrame(
         "half": [0.5, 1.0, 1.0, 1.0, 1.0],
     }
 )
+#: The note on the cluster -1 of these frames, if it is not given as noise.
+UNNAMED_NOISE = re.compile(r"clustereval: .*: cluster -1 is counted as a cluster; if it .*\n")
 ODD = 'a "quoted", it\'s größe'
 POINTS = pl.DataFrame(
     {

@@ -45,7 +45,10 @@ async function describe(session, input, choice, facts, say) {
       ...(await warnOfRows(session, choice, facts)),
       ...warnOfSample(method, firstRow(tables, "internal_report")?.n),
     ],
-    answers: [...judgeScores(headlines, remark, facts), ...listAnswers(findings, facts)],
+    answers: [
+      ...judgeScores(headlines, facts, tables, choice, remark),
+      ...listAnswers(findings, facts),
+    ],
     steps: listSteps(findings, labeled, facts),
     descriptions: describeLargest(tables, rows, facts),
     headlines,

@@ -1,7 +1,7 @@
 /** Scores: the values of a report with what they are, as polars_clustereval/page/findings.py. */
 
 import { asRecords } from "../values.js";
-import { showNumber } from "./numbers.js";
+import { showCount, showNumber } from "./numbers.js";
 
 /** The tables of scores, by the name of their facts. */
 const TABLES = {
@@ -80,8 +80,16 @@ export function chooseHeadlines(groups, tables, { words }) {
   return names.flatMap((name) => scores.filter((score) => score.name === name).slice(0, 1));
 }
 
+/** Return which rows a score is of, if at least a tenth of all rows are left out. */
+function describeRest({ n, n_dropped: dropped, n_noise: noise }, { noiseAs }) {
+  const out = dropped + (noiseAs === "drop" ? noise : 0);
+  const [some, all] = [n, n + out].map(showCount);
+  return 10 * out >= n + out ? `, of the ${some} of ${all} rows that are left` : "";
+}
+
 /** Return a sentence for each score that the literature has a word for. */
-export function judgeScores(scores, remark, { words }) {
+export function judgeScores(scores, { words }, tables, choice, remark) {
+  const reports = { silhouette: "internal_report", adjusted_rand_score: "external_report" };
   return scores
     .filter(({ name, reading }) => name in words.JUDGED && reading !== "")
     .map(({ name, title, value, limits, reading }) => {
@@ -89,7 +97,8 @@ export function judgeScores(scores, remark, { words }) {
       const within = limits === "" ? "" : `, ${limits.replace(":", "")}`;
       const score = `${what} ${showNumber(value)}${within}`;
       const behind = name === "adjusted_rand_score" ? remark : "";
-      const text = `${words.JUDGED[name]}: ${reading}, ${score}${behind}`;
+      const rest = describeRest(firstRow(tables, reports[name]), choice);
+      const text = `${words.JUDGED[name]}: ${reading}, ${score}${rest}${behind}`;
       return { severity: "note", text, place: "scores" };
     });
 }

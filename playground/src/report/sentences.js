@@ -24,7 +24,7 @@ function writeSentence(row, sentences) {
 
 /** Return a sentence for each finding, or one for many of a kind; the worst first. */
 export function listAnswers(tables, facts) {
-  const known = [...Object.keys(facts.words.SUMMED_UP), "dominant_coordinate"];
+  const known = [...Object.keys(facts.words.SUMMED_UP), ...facts.words.ALONE];
   const answers = tables.flatMap((rows) =>
     groupByCode(rows.filter(({ code }) => known.includes(code))).flatMap((alike) =>
       answerAlike(alike, facts),
@@ -41,7 +41,7 @@ function groupByCode(rows) {
 
 function answerAlike(rows, { words, sentences }) {
   const make = (severity, text) => ({ severity, text, place: "clusters" });
-  if (rows.length <= words.MOST_ALIKE) {
+  if (rows.length <= words.MOST_ALIKE || words.ALONE.includes(rows[0].code)) {
     return rows.map((row) => make(row.severity, writeSentence(row, sentences)));
   }
   const [all, name] = words.SUMMED_UP[rows[0].code];

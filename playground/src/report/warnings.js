@@ -55,7 +55,7 @@ export async function listWarnings(session, choice, tables, clusters, facts) {
   const row = firstRow(tables, "internal_report") ?? firstRow(tables, "external_report");
   const warnings = await warnOfDroppedRows(session, tables);
   if (row.n === 0) return [...warnings, "No row is left: no score is defined."];
-  warnings.push(...(await warnOfNoise(session, choice, row, clusters)));
+  warnings.push(...(await warnOfNoise(session, choice, row, clusters, facts.words)));
   if (row.n_clusters === 1) {
     warnings.push("There is one cluster: scores that compare clusters are not defined.");
   }
@@ -90,7 +90,7 @@ async function warnOfDroppedRows(session, tables) {
   return warnings;
 }
 
-async function warnOfNoise(session, { noise, noiseAs }, row, clusters) {
+async function warnOfNoise(session, { noise, noiseAs }, row, clusters, { NOISE_NAMES }) {
   if (row.n_noise) {
     const treated =
       { cluster: "counted as a cluster", drop: "left out" }[noiseAs] ??
@@ -101,8 +101,10 @@ async function warnOfNoise(session, { noise, noiseAs }, row, clusters) {
     return [`${count(row.n_noise, "row")} (${share}) ${are} noise, ${treated}.`];
   }
   if (noise !== null) return [warnOfUnknownNoise(noise, clusters)];
-  if (!clusters.some(({ cluster }) => String(cluster) === "-1")) return [];
-  return ["Cluster -1 is counted as a cluster. If it is noise, enter it above as noise."];
+  return clusters
+    .map(({ cluster }) => String(cluster))
+    .filter((name) => NOISE_NAMES.includes(name.trim().toLowerCase()))
+    .map((name) => `Cluster ${name} is counted as a cluster; if it is noise, enter it above.`);
 }
 
 function warnOfUnknownNoise(noise, clusters) {
