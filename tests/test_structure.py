@@ -113,6 +113,15 @@ def test_no_private_name_is_defined_in_two_modules() -> None:
     assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
+def test_no_macro_is_defined_twice() -> None:
+    """The second definition would replace the first."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "sql").rglob("*.sql"))]
+    definition = r"^CREATE OR REPLACE MACRO clustereval\.(\w+)"
+    names = [name for text in texts for name in re.findall(definition, text, re.MULTILINE)]
+    assert len(names) > 900
+    assert len(names) == len(set(names))
+
+
 def test_imports_go_up_the_tree() -> None:
     for path in MODULES:
         own = rank(name_of(path))

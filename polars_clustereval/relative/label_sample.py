@@ -275,7 +275,7 @@ _FEWEST_NEIGHBORS = 0.6
 #: A larger expected number of draws of an entity needs the sampling fraction.
 _MOST_DRAWS = 0.25
 #: Terms smaller than this are rounding errors.
-_ROUNDING_ERROR = 1e-12
+_ROUNDED = 1e-12
 
 
 def _find_reason(design: str, fraction: float | None, estimated: list[str]) -> pl.Expr:
@@ -286,10 +286,10 @@ def _find_reason(design: str, fraction: float | None, estimated: list[str]) -> p
     metric, value, error = pl.col("metric"), pl.col("value"), pl.col("interval_error")
     n_draws = pl.col("n_labels") * (pl.col("largest_label") / pl.col("total"))
     nearby, neighbors = pl.col("labeled_neighbors"), pl.col("neighbors")
-    is_few = pl.col("concentration") * _FEWEST_ENTITIES > 1 + _ROUNDING_ERROR
-    lacks_error = error.is_null() & (value * (1 - value) > _ROUNDING_ERROR)
+    is_few = pl.col("concentration") * _FEWEST_ENTITIES > 1 + _ROUNDED
+    lacks_error = error.is_null() & (value * (1 - value) > _ROUNDED)
     lacks_large = (nearby < _FEWEST_NEIGHBORS * neighbors) & (metric != "exact_match_recall")
-    is_constant = metric.is_in(_QUOTIENTS) & ~(error > _ROUNDING_ERROR * value)
+    is_constant = metric.is_in(_QUOTIENTS) & ~(error > _ROUNDED * value)
     needs_fraction = (n_draws > _MOST_DRAWS) & (fraction is None)
     no_size = "labels of random records do not tell how many rows an entity has"
     large = "a label with {} of {} rows may have been drawn more than once: pass sampling_fraction"
@@ -323,7 +323,7 @@ def _interval_widths(row: Row, z: float) -> Terms:
     least = pl.when(row("metric") == "exact_match_recall").then(concentration).otherwise(0)
     spread = squared_t * pl.max_horizontal(error**2 / variance, least)
     return {
-        "spread": pl.when(variance > _ROUNDING_ERROR).then(spread).otherwise(0),
+        "spread": pl.when(variance > _ROUNDED).then(spread).otherwise(0),
         "factor": (squared_t.sqrt() * ratio(error, value)).clip(upper_bound=700).exp(),
         "bound": 1 / (1 + z**2 * concentration),
     }

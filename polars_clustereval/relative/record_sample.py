@@ -86,7 +86,7 @@ def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float
 # ----------------------------------------------------------------------------------------------
 
 
-def _share_terms(name: str) -> Terms:
+def _sums_of_weights(name: str) -> Terms:
     """Return expressions that aggregate a metric's weights over all rows, keyed by name."""
     parts = ("right", "wrong", "right_squares", "wrong_squares")
     records = pl.col("records")
@@ -171,7 +171,7 @@ def estimate_from_records(
     """
     keys, metrics = list(labeled.keys), list(_metric_weights(beta))
     pairs = _record_pairs(labeled, clusters, beta)
-    terms = {key: term for name in metrics for key, term in _share_terms(name).items()}
+    terms = {key: term for name in metrics for key, term in _sums_of_weights(name).items()}
     # This is cached, because a second evaluation may yield sums that differ in the last digit.
     sums = aggregate_by(pairs, keys, terms).cache()
     changes = {key: term for name in metrics for key, term in _jackknife_terms(name).items()}

@@ -242,7 +242,8 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
       'split_label', split.majority, split.subject, split.n, share,
       concat(
         clustereval._divided_share_as_text(share), ' of the label''s ',
-        clustereval._count_as_text(split.n, 'row'), ' that are left of ' || (n_left + noisy.n_noise),
+        clustereval._count_as_text(split.n, 'row'),
+        ' that are left of ' || (n_left + noisy.n_noise),
         ' are in the cluster that has the most'
       )
     FROM clustereval._divided_subjects(cells_of_labels) AS split

@@ -259,8 +259,8 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABL
 -- No rows. Raises an error for vectors that are empty, of different lengths or not finite, for
 -- distances that overflow or underflow, and if weights does not have one number per dimension. The
 -- points are read only if a cluster has such vectors (is_invalid), clusters differ in their
--- dimensions, or distances may overflow or underflow. Parameters: rows of _points, _point_arguments, _cluster_spreads,
--- _all_centers and _partition_origins, and the option weights.
+-- dimensions, or distances may overflow or underflow. Parameters: rows of _points,
+-- _point_arguments, _cluster_spreads, _all_centers and _partition_origins, and the option weights.
 CREATE OR REPLACE MACRO clustereval._check_points(
   points, arguments, spreads, centers, origins, weights
 ) AS TABLE

@@ -1,18 +1,6 @@
 -- findings: what you should know about the clusters of points, in words with the numbers behind
 -- them.
 
--- The names of the coordinates in the argument vector, of which text is the alias: ['x', 'y'] for
--- [x, y]. NULL unless each coordinate is a column. DuckDB adds casts if their types differ.
-CREATE OR REPLACE MACRO clustereval._coordinate_names(text) AS
-  CASE
-    WHEN regexp_full_match(
-      regexp_replace(text, 'CAST\(([^()]*) AS [A-Z]+(\([0-9,]+\))?\)', '\1', 'g'),
-      'list_value\([^()]*\)'
-    ) THEN string_split(
-      regexp_replace(text, '^list_value\(|CAST\(| AS [A-Z]+(\([0-9,]+\))?\)|\)$', '', 'g'), ', '
-    )
-  END;
-
 -- Coordinates as text: '1 of 3 (x)', '1, 2 of 3 (x, y)'. places: their numbers; names: those of all
 -- n_dims coordinates, or NULL.
 CREATE OR REPLACE MACRO clustereval._coordinates_as_text(places, n_dims, names) AS
@@ -257,9 +245,12 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       )
   ),
   __ce_names AS (
-    SELECT clustereval._coordinate_names(concat('', alias(vector))) AS names
+    SELECT
+      clustereval._coordinate_names(
+        clustereval._vector_text(concat('', alias(any_value(vector))))
+      ) AS names
     FROM query_table(tbl)
-    LIMIT 1
+    WHERE FALSE
   ),
   __ce_findings AS (
     SELECT
