@@ -45,7 +45,7 @@ def rows_of(engine: Engine, table: str, frame: pl.DataFrame, **arguments: Any) -
 def test_the_reports_and_the_tables_by_cluster() -> None:
     assert {"external_report", "external_summary", "pair_counts", "matching_report"} <= {*REPORTS}
     assert {"internal_report", "silhouette_score", "dunn_index"} <= {*REPORTS}
-    assert {"contingency_matrix", "centroids", "external_findings"} <= {*BY_CLUSTER}
+    assert {"contingency_matrix", "centroids", "external_cluster_report"} <= {*BY_CLUSTER}
 
 
 @pytest.mark.parametrize("table", [*REPORTS, *BY_CLUSTER])

@@ -105,7 +105,9 @@ def test_no_rows(engine: Engine, name: str | None) -> None:
     noise = frame_of_names([(-1, "a")])
     found = summaries(engine, noise, name, noise=-1, noise_as="drop")
     assert found == [zero | {"n_noise": 1} | nothing]
-    assert summaries(engine, stack_cases_of_names([[(None, "a")]]), name, partition_by="run") == []
+    stacked = stack_cases_of_names([[(None, "a")]])
+    of_run = [{"run": 0} | zero | {"n_dropped": 1} | nothing]
+    assert summaries(engine, stacked, name, partition_by="run") == of_run
 
 
 ONES = dict.fromkeys(HILL, 1.0)

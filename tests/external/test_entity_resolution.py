@@ -62,7 +62,8 @@ def test_no_rows(engine: Engine) -> None:
     assert resolution_report(engine, EMPTY, partition_by="run") == []
     nulls = pl.DataFrame({"label": ["a", None], "cluster": [None, 1], "run": [1, 2]})
     assert resolution_report(engine, nulls) == [NOTHING | {"n_dropped": 2}]
-    assert resolution_report(engine, nulls, partition_by="run") == []
+    of_runs = [{"run": run} | NOTHING | {"n_dropped": 1} for run in (1, 2)]
+    assert resolution_report(engine, nulls, partition_by="run") == of_runs
 
 
 @pytest.mark.gate
