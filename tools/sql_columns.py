@@ -44,12 +44,17 @@ def stub(entry: Entry) -> str:
 def raising_macro(name: str, entry: Entry, reason: str) -> str:
     """A macro that raises an error about the column of a score, up to the text of its comment."""
     first = FIRST[entry.kind]
-    return (
-        f"-- Raises an error: {reason}.\n"
-        f"CREATE OR REPLACE MACRO clustereval.{name}({first}, cluster) AS\n"
+    body = (
         f"  clustereval._raise_column(\n"
         f"    {sql_literal(entry.name)}, {sql_literal(entry.table)}, 'tbl, {first}, cluster'\n"
         f"  );\n"
+    )
+    if entry.is_expression:
+        call = f"    {sql_literal(f'call {entry.name}({first}, cluster)')}\n"
+        body = f"  clustereval._raise(concat(\n    {sql_literal(f'{reason}: ')},\n{call}  ));\n"
+    return (
+        f"-- Raises an error: {reason}.\n"
+        f"CREATE OR REPLACE MACRO clustereval.{name}({first}, cluster) AS\n{body}"
         f"COMMENT ON MACRO clustereval.{name} IS"
     )
 

@@ -170,7 +170,7 @@ def findings_on_sizes(
             keys,
             -7,
             "unknown_noise",
-            severity="warning",
+            severity="problem",
             n=total,
             finding=f"no row has cluster {noise}, the value of noise",
         )

@@ -19,7 +19,7 @@ from polars_clustereval.base.findings import (
     problem_if,
     sort_findings,
 )
-from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
+from polars_clustereval.base.frames import join_partitions, join_small
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
@@ -131,8 +131,9 @@ def external_findings(
     if noise is None:
         advice = "make it NULL, so that these rows are left out"
         findings.append(find_unnamed_noise(table.label_sizes, counts, keys, "label", "row", advice))
-    # If nearly every row is a label or a cluster of its own, these are only symptoms.
-    is_divisible = ~_ARE_LABELS_UNIQUE & (pl.col("n_clusters") < pl.col("total"))
+    # If labels are no classes, or every row is a cluster of its own, these are only symptoms.
+    are_classes = ~(_ARE_LABELS_UNIQUE | _ARE_LABELS_FRACTIONS)
+    is_divisible = are_classes & (pl.col("n_clusters") < pl.col("total"))
     shared = table, counts.filter(is_divisible), noise_of_labels
     findings += [
         _find_divided(
@@ -157,10 +158,15 @@ def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.Laz
     copies = pl.col("copies")
     dropped = pl.col("n_noise") if noise_as == "drop" else pl.lit(0)
     cluster_pairs = count_pairs(pl.col("cluster_size")) * copies
+    label, size = pl.col("label"), pl.col("label_size")
+    is_float = table.label_sizes.collect_schema()["label"].is_float()
+    is_fraction = label.is_finite() & (label != label.floor()) if is_float else pl.lit(False)
     label_terms = {
         "n_labels": copies,
         "n_cells": pl.col("n_cells"),
-        "label_pairs": count_pairs(pl.col("label_size")),
+        "label_pairs": count_pairs(size),
+        "n_fractions": is_fraction.cast(pl.Int64),
+        "fraction_rows": pl.when(is_fraction).then(size).otherwise(0),
     }
     counts = table.add_totals(
         table.row_counts,
@@ -177,6 +183,10 @@ def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.Laz
 #: Whether nearly every row has a label of its own, although there are few clusters.
 _ARE_LABELS_UNIQUE = (2 * pl.col("n_labels") > pl.col("total")) & (
     pl.col("n_labels") > 10 * pl.col("n_clusters")
+)
+#: Whether most labels are fractions, and there are many for the clusters.
+_ARE_LABELS_FRACTIONS = (2 * pl.col("n_fractions") > pl.col("n_labels")) & (
+    pl.col("n_labels") > 2 * pl.col("n_clusters")
 )
 
 
@@ -199,6 +209,8 @@ def _findings_on_labels(
     is_same = (n_cells == n) & (n_cells == pl.col("n_clusters")) & (n_cells > 1) & (n_cells < total)
     size = pl.col("n_left") + n_noise
     are = pl.when(n_noise == 1).then(pl.lit("is")).otherwise(pl.lit("are"))
+    n_fractions = pl.col("n_fractions")
+    is_one = n_fractions == 1
     findings = [
         make_finding(
             counts.filter(_ARE_LABELS_UNIQUE),
@@ -210,6 +222,19 @@ def _findings_on_labels(
             value=ratio(n, total),
             finding=pl.format(
                 "there are {} labels for {} rows: is the label an id or a measurement?", n, total
+            ),
+        ),
+        make_finding(
+            counts.filter(n_fractions > 0),
+            keys,
+            -4,
+            "fractional_labels",
+            severity=problem_if(_ARE_LABELS_FRACTIONS),
+            n=pl.col("fraction_rows"),
+            finding=pl.format(
+                "{} {}: is the label a measurement?",
+                count_as_text(n_fractions, "label"),
+                pl.when(is_one).then(pl.lit("is a fraction")).otherwise(pl.lit("are fractions")),
             ),
         ),
         make_finding(
@@ -240,32 +265,9 @@ def _findings_on_labels(
         ),
     ]
     dtype = table.label_sizes.collect_schema()["label"]
-    if dtype.is_float():
-        findings.append(_find_fractions(table, keys))
     if isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
         findings.append(_find_spellings(table, keys))
     return findings
-
-
-def _find_fractions(table: ContingencyTable, keys: list[str]) -> pl.LazyFrame:
-    """Return a finding for each partition that has labels with fractions."""
-    label = pl.col("label")
-    fractions = table.label_sizes.filter(label.is_finite() & (label != label.floor()))
-    terms = {"size": pl.col("label_size").sum(), "labels": pl.len()}
-    counts = aggregate_by(fractions, keys, terms).filter(pl.col("labels") > 0)
-    is_one = pl.col("labels") == 1
-    words = pl.when(is_one).then(pl.lit("is a fraction")).otherwise(pl.lit("are fractions"))
-    return make_finding(
-        counts,
-        keys,
-        -4,
-        "fractional_labels",
-        severity="warning",
-        n=pl.col("size"),
-        finding=pl.format(
-            "{} {}: is the label a measurement?", count_as_text(pl.col("labels"), "label"), words
-        ),
-    )
 
 
 def _find_spellings(table: ContingencyTable, keys: list[str]) -> pl.LazyFrame:

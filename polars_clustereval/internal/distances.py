@@ -135,7 +135,7 @@ def check_distance(distance: object, p: float) -> Distance:
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in DISTANCES:
         twin = _SYNONYMS.get(str(name))
-        several = "; a vector of several columns is a list, such as [x, y]"
+        several = "; if this is a column, write the columns of a vector as a list, such as [x, y]"
         hint = f"; did you mean '{twin}'?" if twin else several
         check_choice("distance", distance, DISTANCES, hint)
     if not (is_number(p) and 1 <= float(p) < 1e150):

@@ -236,7 +236,7 @@ def findings_of_reports(
     if reports.states is not None:
         dominant = _dominant_coordinates(reports.states, measured, by).cache()
         findings.append(_find_dominant_coordinates(dominant, by, reports.names))
-        findings.append(_find_cluster_coordinates(reports.states, by))
+        findings.append(_find_cluster_coordinates(reports.states, by, reports.names))
         measured = join_partitions(measured, by, dominant.select(*by, "places"), how="left")
     is_unscaled = pl.lit(False) if reports.states is None else pl.col("places").is_not_null()
     # Silhouettes that say something of their cluster: not of a column or a point.
@@ -435,7 +435,7 @@ def _dominant_coordinates(
     following, n_varying = squares.shift(-1), (squares > 0).sum().cast(pl.Int64)
     is_gap = (following > 0) & (squares >= 100 * following)
     is_cut = (place == 1) | (is_gap & (4 * (n_varying - place) >= n_varying))
-    n_dominant = place.filter(is_cut & (place < pl.len()) & (share > DOMINANT_SHARE)).min()
+    n_dominant = place.filter(is_cut & (place < n_varying) & (share > DOMINANT_SHARE)).min()
     columns = {
         "n": pl.col("n").first(),
         "n_dims": pl.len().cast(pl.Int64),
@@ -447,12 +447,8 @@ def _dominant_coordinates(
     return grouped.with_columns(pl.when(pl.col("share").is_not_null()).then("places"))
 
 
-def _find_dominant_coordinates(
-    dominant: pl.LazyFrame, by: list[str], names: tuple[str, ...]
-) -> pl.LazyFrame:
-    """Return the findings about coordinates that account for nearly all within-cluster variance."""
-    places = pl.col("places")
-    is_one = places.list.len() == 1
+def _coordinates_as_text(places: pl.Expr, names: tuple[str, ...]) -> pl.Expr:
+    """Return a list of coordinates, numbers from 1, as text: '1, 2 of 3 (x, y)'."""
     more = pl.when(places.list.len() > 5).then(pl.lit(", …")).otherwise(pl.lit(""))
 
     def join(texts: pl.Expr) -> pl.Expr:
@@ -460,7 +456,16 @@ def _find_dominant_coordinates(
 
     first = places.list.head(5)
     known = pl.lit(pl.Series([names], dtype=pl.List(pl.String)))
-    named = join(known.list.gather(first - 1)) if names else pl.lit("")
+    named = pl.format(" ({})", join(known.list.gather(first - 1))) if names else pl.lit("")
+    return pl.format("{} of {}{}", join(first.cast(pl.List(pl.String))), pl.col("n_dims"), named)
+
+
+def _find_dominant_coordinates(
+    dominant: pl.LazyFrame, by: list[str], names: tuple[str, ...]
+) -> pl.LazyFrame:
+    """Return the findings about coordinates that account for nearly all within-cluster variance."""
+    places = pl.col("places")
+    is_one = places.list.len() == 1
     return make_finding(
         dominant.filter(places.is_not_null()),
         by,
@@ -471,19 +476,19 @@ def _find_dominant_coordinates(
         n=pl.col("n"),
         value=pl.col("share"),
         finding=pl.format(
-            "{} {} of {}{} {} {} of the variance within clusters, so distances say little of the "
-            "other coordinates: pass the columns that were clustered on, such as scaled ones",
+            "{} {} {} {} of the variance within clusters, so distances say little of the other "
+            "coordinates: pass the columns that were clustered on, such as scaled ones",
             pl.when(is_one).then(pl.lit("coordinate")).otherwise(pl.lit("coordinates")),
-            join(first.cast(pl.List(pl.String))),
-            pl.col("n_dims"),
-            pl.format(" ({})", named) if names else pl.lit(""),
+            _coordinates_as_text(places, names),
             pl.when(is_one).then(pl.lit("holds")).otherwise(pl.lit("hold")),
             percent_above(pl.col("share"), DOMINANT_SHARE),
         ),
     )
 
 
-def _find_cluster_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+def _find_cluster_coordinates(
+    states: pl.LazyFrame, by: list[str], names: tuple[str, ...]
+) -> pl.LazyFrame:
     """Return the findings about coordinates that have one value in each cluster, all different.
 
     Other coordinates of the partition must vary within clusters.
@@ -515,10 +520,9 @@ def _find_cluster_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFra
         coordinate=coordinate,
         n=pl.col("n"),
         finding=pl.format(
-            "coordinate {} of {} has one value in each cluster, which no other cluster has: is it "
-            "made from the cluster?",
-            coordinate,
-            pl.col("n_dims"),
+            "coordinate {} has one value in each cluster, which no other cluster has: is it made "
+            "from the cluster?",
+            _coordinates_as_text(pl.concat_list(coordinate), names),
         ),
     )
 

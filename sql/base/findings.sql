@@ -127,7 +127,7 @@ CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
   WHERE total = 0
   UNION ALL
   SELECT
-    counts.partition_key, -7, 'warning', 'unknown_noise', NULL, total, NULL,
+    counts.partition_key, -7, 'problem', 'unknown_noise', NULL, total, NULL,
     concat('no row has cluster ', CAST(noise AS VARCHAR), ', the value of noise')
   FROM query_table(row_counts) AS counts
   WHERE noise IS NOT NULL AND n_noise = 0 AND total > 0

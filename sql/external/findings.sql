@@ -54,11 +54,25 @@ CREATE OR REPLACE MACRO clustereval._divided_subjects(sized_cells) AS TABLE
 CREATE OR REPLACE MACRO clustereval._are_labels_unique(total, n_labels, n_clusters) AS
   2 * n_labels > total AND n_labels > 10 * n_clusters;
 
+-- TRUE if most labels are fractions, and there are many for the clusters.
+CREATE OR REPLACE MACRO clustereval._are_labels_fractions(n_fractions, n_labels, n_clusters) AS
+  2 * n_fractions > n_labels AND n_labels > 2 * n_clusters;
+
+-- TRUE if a label is a floating-point number with a fraction.
+CREATE OR REPLACE MACRO clustereval._is_fraction(label) AS
+  CASE
+    WHEN typeof(label) IN ('FLOAT', 'DOUBLE')
+      THEN isfinite(TRY_CAST(CAST(label AS VARCHAR) AS DOUBLE))
+        AND TRY_CAST(CAST(label AS VARCHAR) AS DOUBLE)
+          <> floor(TRY_CAST(CAST(label AS VARCHAR) AS DOUBLE))
+    ELSE FALSE
+  END;
+
 -- Findings on the labels of a partition as such: one row per finding, with partition_key, place,
 -- severity, code, label, n, value and finding. row_counts: rows with partition_key, total,
--- n_clusters, n_labels and n_cells; label_sizes: rows of _label_sizes; noise_of_labels: rows with
--- partition_key, label, n_left and n_noise, the numbers of its rows that are scored and that are
--- left out as noise. noise is the user's option.
+-- n_clusters, n_labels, n_cells, n_fractions and fraction_rows; label_sizes: rows of _label_sizes;
+-- noise_of_labels: rows with partition_key, label, n_left and n_noise, the numbers of its rows that
+-- are scored and that are left out as noise. noise is the user's option.
 CREATE OR REPLACE MACRO clustereval._findings_on_labels(
   row_counts, label_sizes, noise_of_labels, noise
 ) AS TABLE
@@ -69,11 +83,7 @@ CREATE OR REPLACE MACRO clustereval._findings_on_labels(
       CASE
         WHEN typeof(sizes.label) = 'VARCHAR' OR starts_with(typeof(sizes.label), 'ENUM(')
         THEN regexp_replace(lower(CAST(sizes.label AS VARCHAR)), '\s', '', 'g')
-      END AS spelling,
-      CASE
-        WHEN typeof(sizes.label) IN ('FLOAT', 'DOUBLE')
-        THEN TRY_CAST(CAST(sizes.label AS VARCHAR) AS DOUBLE)
-      END AS x
+      END AS spelling
     FROM query_table(label_sizes) AS sizes
   )
   SELECT
@@ -86,15 +96,19 @@ CREATE OR REPLACE MACRO clustereval._findings_on_labels(
   WHERE clustereval._are_labels_unique(total, n_labels, n_clusters)
   UNION ALL
   SELECT
-    partition_key, -4, 'warning', 'fractional_labels', NULL, CAST(SUM(label_size) AS BIGINT), NULL,
+    partition_key, -4,
+    CASE
+      WHEN clustereval._are_labels_fractions(n_fractions, n_labels, n_clusters) THEN 'problem'
+      ELSE 'warning'
+    END,
+    'fractional_labels', NULL, fraction_rows, NULL,
     concat(
-      clustereval._count_as_text(COUNT(*), 'label'),
-      CASE WHEN COUNT(*) = 1 THEN ' is a fraction' ELSE ' are fractions' END,
+      clustereval._count_as_text(n_fractions, 'label'),
+      CASE WHEN n_fractions = 1 THEN ' is a fraction' ELSE ' are fractions' END,
       ': is the label a measurement?'
     )
-  FROM spelled
-  WHERE isfinite(x) AND x <> floor(x)
-  GROUP BY partition_key
+  FROM query_table(row_counts) AS counts
+  WHERE n_fractions > 0
   UNION ALL
   SELECT
     partition_key, -3, 'warning', 'similar_labels', arg_min(spelled.label, name),
@@ -155,8 +169,12 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
     GROUP BY partition_key
   ),
   label_counts AS (
-    SELECT partition_key, COUNT(*) AS n_labels, SUM(n_cells) AS n_cells
-    FROM label_sizes
+    SELECT
+      partition_key, COUNT(*) AS n_labels, SUM(n_cells) AS n_cells,
+      COUNT(CASE WHEN clustereval._is_fraction(sizes.label) THEN 1 END) AS n_fractions,
+      CAST(SUM(CASE WHEN clustereval._is_fraction(sizes.label) THEN label_size END) AS BIGINT)
+        AS fraction_rows
+    FROM label_sizes AS sizes
     GROUP BY partition_key
   ),
   noise_of_labels AS (
@@ -173,13 +191,20 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
     SELECT
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
       COALESCE(clusters.n_clusters, 0) AS n_clusters,
-      labels.n_labels, labels.n_cells,
+      labels.n_labels, labels.n_cells, labels.n_fractions, labels.fraction_rows,
       counts.total + CASE WHEN noise_as = 'drop' THEN counts.n_noise ELSE 0 END AS total_noise
     FROM clustereval._row_counts(__ce_groups) AS counts
     LEFT JOIN cluster_counts AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
     LEFT JOIN label_counts AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
+  ),
+  -- If labels are no classes, or every row is a cluster of its own, divisions are only symptoms.
+  divisible AS (
+    SELECT *
+    FROM row_counts
+    WHERE n_clusters < total AND NOT clustereval._are_labels_unique(total, n_labels, n_clusters)
+      AND NOT clustereval._are_labels_fractions(n_fractions, n_labels, n_clusters)
   ),
   totals AS (
     SELECT labels.partition_key, labels.n_labels, labels.label_pairs, clusters.cluster_pairs
@@ -227,10 +252,8 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
         clustereval._count_as_text(n, 'row'), ' have its most frequent label'
       )
     FROM clustereval._divided_subjects(cells_of_clusters) AS mixed
-    JOIN row_counts AS counts ON counts.partition_key IS NOT DISTINCT FROM mixed.partition_key
+    JOIN divisible AS counts ON counts.partition_key IS NOT DISTINCT FROM mixed.partition_key
     JOIN totals ON totals.partition_key IS NOT DISTINCT FROM mixed.partition_key
-    WHERE counts.n_clusters < counts.total
-      AND NOT clustereval._are_labels_unique(counts.total, counts.n_labels, counts.n_clusters)
     UNION ALL
     SELECT
       split.partition_key, 6,
@@ -247,13 +270,11 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
         ' are in the cluster that has the most'
       )
     FROM clustereval._divided_subjects(cells_of_labels) AS split
-    JOIN row_counts AS counts ON counts.partition_key IS NOT DISTINCT FROM split.partition_key
+    JOIN divisible AS counts ON counts.partition_key IS NOT DISTINCT FROM split.partition_key
     JOIN totals ON totals.partition_key IS NOT DISTINCT FROM split.partition_key
     LEFT JOIN noise_of_labels AS noisy
       ON noisy.partition_key IS NOT DISTINCT FROM split.partition_key
       AND noisy.label = split.subject
-    WHERE counts.n_clusters < counts.total
-      AND NOT clustereval._are_labels_unique(counts.total, counts.n_labels, counts.n_clusters)
   )
   SELECT
     one.partition_key, one.severity, one.code, one.cluster, one.label, one.n, one.value, one.finding

@@ -23,7 +23,7 @@ CREATE OR REPLACE MACRO clustereval._distance_message(distance) AS
       THEN '; did you mean ''sqeuclidean''?'
       WHEN lower(CAST(distance AS VARCHAR)) IN ('linf', 'maximum')
       THEN '; did you mean ''chebyshev''?'
-      ELSE '; a vector of several columns is a list, such as [x, y]'
+      ELSE '; if this is a column, write the columns of a vector as a list, such as [x, y]'
     END
   );
 

@@ -59,7 +59,7 @@ CREATE OR REPLACE MACRO clustereval._dominant_coordinates(states) AS TABLE
   cuts AS (
     SELECT partition_key, MIN(place) AS n_dominant
     FROM ranked
-    WHERE place < n_dims AND share > clustereval._dominant_share()
+    WHERE place < n_varying AND share > clustereval._dominant_share()
       AND (
         place = 1
         OR next_squares > 0 AND squares >= 100 * next_squares
@@ -263,10 +263,10 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     SELECT
       partition_key, -1, 'problem', 'cluster_coordinate', NULL, NULL, coordinate, n, NULL,
       concat(
-        'coordinate ', coordinate, ' of ', n_dims,
+        'coordinate ', clustereval._coordinates_as_text([coordinate], n_dims, names),
         ' has one value in each cluster, which no other cluster has: is it made from the cluster?'
       )
-    FROM clustereval._cluster_coordinates(__ce_states)
+    FROM clustereval._cluster_coordinates(__ce_states), __ce_names
     WHERE lower(distance) <> 'cosine' AND weights IS NULL
     UNION ALL
     SELECT

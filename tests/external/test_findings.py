@@ -283,7 +283,7 @@ def test_clusters_that_are_no_noise(engine: Engine, name: Any) -> None:
 def test_a_noise_value_that_no_row_has(engine: Engine) -> None:
     [row] = label_findings(engine, CLEAN, noise=-2, noise_as="drop")
     words = "no row has cluster -2, the value of noise"
-    assert tuple(row.values()) == ("warning", "unknown_noise", None, None, 20, None, words)
+    assert tuple(row.values()) == ("problem", "unknown_noise", None, None, 20, None, words)
     found = label_findings(engine, [*CLEAN, (0, -2)], noise=-2, noise_as="drop")
     assert "unknown_noise" not in codes_of(found)
 
@@ -331,6 +331,10 @@ def test_labels_with_fractions(engine: Engine) -> None:
     [row] = only(label_findings(engine, named(rows)), "fractional_labels")
     words = "1 label is a fraction: is the label a measurement?"
     assert tuple(row.values()) == ("warning", "fractional_labels", None, None, 5, None, words)
+    measured = [(i % 89 / 10, i % 4) for i in range(200)]
+    [row] = label_findings(engine, named(measured))
+    words = "80 labels are fractions: is the label a measurement?"
+    assert (row["severity"], row["n"], row["finding"]) == ("problem", 179, words)
     whole = named([(float(a) if a is not None else None, b) for a, b in CLEAN])
     assert label_findings(engine, whole) == []
 

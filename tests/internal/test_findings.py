@@ -313,7 +313,7 @@ def test_noise_that_is_not_named(engine: Engine) -> None:
 def test_a_noise_value_that_no_row_has(engine: Engine) -> None:
     [row] = point_findings(engine, APART, noise=-1, noise_as="drop")
     words = "no row has cluster -1, the value of noise"
-    found = "warning", "unknown_noise", None, None, None, 60, None, words
+    found = "problem", "unknown_noise", None, None, None, 60, None, words
     assert tuple(row.values()) == found
 
 
@@ -328,8 +328,8 @@ def test_the_cluster_as_a_coordinate(engine: Engine) -> None:
     frame = APART.with_columns(z=5 - 2 * pl.col("cluster"))
     [row] = call(engine, "internal_findings", frame, ["x", "y", "z"])
     words = (
-        "coordinate 3 of 3 has one value in each cluster, which no other cluster has: is it made "
-        "from the cluster?"
+        "coordinate 3 of 3 (z) has one value in each cluster, which no other cluster has: is it "
+        "made from the cluster?"
     )
     found = "problem", "cluster_coordinate", None, None, 3, 60, None, words
     assert tuple(row.values()) == found

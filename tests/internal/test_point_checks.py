@@ -564,7 +564,7 @@ def test_a_column_is_not_weights_in_python() -> None:
 
 
 def test_columns_without_a_list(point_tables: duckdb.DuckDBPyConnection) -> None:
-    words = "'cosine', got 'cluster'; a vector of several columns is a list, such as [x, y]"
+    words = "'cosine', got 'cluster'; if this is a column, write the columns of a vector as a list"
     with pytest.raises(duckdb.Error, match=re.escape(words)):
         point_tables.execute("FROM clustereval.internal_report(points, x, y, cluster)")
     with pytest.raises(TypeError, match=r"vector of several columns is a list, such as .'x', 'y'."):
