@@ -430,7 +430,7 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
     names = result.columns[len(keys) :]
     columns = [_format_listed_column(head[name], report) for name in names]
     for i, name in enumerate(names):
-        if name in ("mean", "rest_mean"):
+        if name in ("mean", "rest_mean") and head.height:
             columns[i][-head.height :] = _show_dates(columns[i][-head.height :], head, name)
     key_columns = _format_key_columns(head, keys, get_width() // 2)
     while columns_width(key_columns + columns) - 2 > get_width() and len(names) > 2:

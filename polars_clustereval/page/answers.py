@@ -128,8 +128,10 @@ def list_steps(findings: Sequence[pl.DataFrame], clusters: pl.DataFrame) -> list
         """
         if row["code"] == "giant_cluster":
             return row["cluster"] in mixed
-        names = {labels.get(str(row[name])) for name in ("cluster", "other_cluster") if name in row}
-        return row["code"] != "close_clusters" or (len(names) == 1 and None not in names)
+        pair = [str(row[name]) for name in ("cluster", "other_cluster") if name in row]
+        are_known = all(name in labels for name in pair)
+        are_same = len({str(labels.get(name)) for name in pair}) == 1
+        return row["code"] != "close_clusters" or (are_known and are_same)
 
     rows = [row for table in findings for row in reversed(table.to_dicts()) if is_supported(row)]
     first = {row["code"]: row for row in rows}

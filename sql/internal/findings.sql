@@ -244,11 +244,11 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
         WHERE one.partition_key IS NOT DISTINCT FROM __ce_distorted.partition_key
       )
   ),
-  __ce_names AS (
+  __ce_columns AS (
     SELECT
       clustereval._coordinate_names(
         clustereval._vector_text(concat('', alias(any_value(vector))))
-      ) AS names
+      ) AS __ce_names
     FROM query_table(tbl)
     WHERE FALSE
   ),
@@ -263,23 +263,23 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     SELECT
       partition_key, -1, 'problem', 'cluster_coordinate', NULL, NULL, coordinate, n, NULL,
       concat(
-        'coordinate ', clustereval._coordinates_as_text([coordinate], n_dims, names),
+        'coordinate ', clustereval._coordinates_as_text([coordinate], n_dims, __ce_names),
         ' has one value in each cluster, which no other cluster has: is it made from the cluster?'
       )
-    FROM clustereval._cluster_coordinates(__ce_states), __ce_names
+    FROM clustereval._cluster_coordinates(__ce_states), __ce_columns
     WHERE lower(distance) <> 'cosine' AND weights IS NULL
     UNION ALL
     SELECT
       partition_key, 2, 'warning', 'dominant_coordinate', NULL, NULL, places[1], n, share,
       concat(
         CASE WHEN len(places) = 1 THEN 'coordinate ' ELSE 'coordinates ' END,
-        clustereval._coordinates_as_text(places, n_dims, names),
+        clustereval._coordinates_as_text(places, n_dims, __ce_names),
         CASE WHEN len(places) = 1 THEN ' holds ' ELSE ' hold ' END,
         clustereval._percent_above(share, clustereval._dominant_share()),
         ' of the variance within clusters, so distances say little of the other coordinates: pass',
         ' the columns that were clustered on, such as scaled ones'
       )
-    FROM __ce_dominant, __ce_names
+    FROM __ce_dominant, __ce_columns
     UNION ALL
     SELECT
       partition_key, 3, 'warning', 'far_point', cluster_key, NULL, NULL, n,

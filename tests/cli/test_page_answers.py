@@ -74,6 +74,7 @@ def test_a_good_clustering(run: Run, write_points: Callable[..., Path]) -> None:
             "Rand index (ARI) 1, 95 % interval 1 to 1"
         ),
         f"🔵 Structure of the clusters: {judged} {show_number(silhouette)}",
+        "🔵 Clusters and labels agree one to one: check that neither column is made from the other",
     ]
     assert items_below(markdown, "What to try next") == []
     described = items_below(markdown, "What distinguishes each cluster")
