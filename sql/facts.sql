@@ -513,8 +513,40 @@ COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
 -- Lists
 ---------------------------------------------------------------------------------------------------
 
--- One row per metric of external_report, in its order (place): metric, its name; best, its best
--- value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
+-- One row per count of external_report, in its order (place): metric, its name; best, its
+-- best value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
+-- measures, in a few words.
+CREATE OR REPLACE MACRO clustereval._count_meanings() AS TABLE
+  SELECT *
+  FROM (VALUES
+    (-4, 'n', CAST(NULL AS VARCHAR), 'rows that are scored'),
+    (-3, 'n_dropped', CAST(NULL AS VARCHAR), 'rows left out: no label or no cluster'),
+    (-2, 'n_noise', CAST(NULL AS VARCHAR), 'rows whose cluster is noise'),
+    (-1, 'n_labels', CAST(NULL AS VARCHAR), 'different labels'),
+    (0, 'n_clusters', CAST(NULL AS VARCHAR), 'different clusters')
+  ) AS meanings (place, metric, best, meaning);
+
+-- One row per partition and count of external_report: partition_key, value, and the columns of
+-- _count_meanings. report: rows of _external_report.
+CREATE OR REPLACE MACRO clustereval._count_values(report) AS TABLE
+  SELECT
+    scores.partition_key,
+    meanings.place,
+    meanings.metric,
+    CASE meanings.metric
+      WHEN 'n' THEN scores.n
+      WHEN 'n_dropped' THEN scores.n_dropped
+      WHEN 'n_noise' THEN scores.n_noise
+      WHEN 'n_labels' THEN scores.n_labels
+      WHEN 'n_clusters' THEN scores.n_clusters
+    END AS value,
+    meanings.best,
+    meanings.meaning
+  FROM query_table(report) AS scores
+  CROSS JOIN clustereval._count_meanings() AS meanings;
+
+-- One row per metric of external_report, in its order (place): metric, its name; best, its
+-- best value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
 -- measures, in a few words.
 CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
   SELECT *
@@ -766,8 +798,42 @@ CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
   WHERE adjusted
     OR meanings.metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
 
--- One row per index of internal_report, in its order (place): metric, its name; best, its best
--- value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
+-- One row per point_count of internal_report, in its order (place): metric, its name; best, its
+-- best value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
+-- measures, in a few words.
+CREATE OR REPLACE MACRO clustereval._point_count_meanings() AS TABLE
+  SELECT *
+  FROM (VALUES
+    (-5, 'n', CAST(NULL AS VARCHAR), 'points that are scored'),
+    (-4, 'n_dropped', CAST(NULL AS VARCHAR), 'rows left out: no vector or no cluster'),
+    (-3, 'n_noise', CAST(NULL AS VARCHAR), 'points whose cluster is noise'),
+    (-2, 'n_dims', CAST(NULL AS VARCHAR), 'coordinates of a point'),
+    (-1, 'n_clusters', CAST(NULL AS VARCHAR), 'clusters, including those of one point'),
+    (0, 'n_singletons', CAST(NULL AS VARCHAR), 'clusters of one point')
+  ) AS meanings (place, metric, best, meaning);
+
+-- One row per partition and point_count of internal_report: partition_key, value, and the columns
+-- of _point_count_meanings. report: rows of _internal_report.
+CREATE OR REPLACE MACRO clustereval._point_count_values(report) AS TABLE
+  SELECT
+    scores.partition_key,
+    meanings.place,
+    meanings.metric,
+    CASE meanings.metric
+      WHEN 'n' THEN scores.n
+      WHEN 'n_dropped' THEN scores.n_dropped
+      WHEN 'n_noise' THEN scores.n_noise
+      WHEN 'n_dims' THEN scores.n_dims
+      WHEN 'n_clusters' THEN scores.n_clusters
+      WHEN 'n_singletons' THEN scores.n_singletons
+    END AS value,
+    meanings.best,
+    meanings.meaning
+  FROM query_table(report) AS scores
+  CROSS JOIN clustereval._point_count_meanings() AS meanings;
+
+-- One row per index of internal_report, in its order (place): metric, its name; best, its
+-- best value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
 -- measures, in a few words.
 CREATE OR REPLACE MACRO clustereval._index_meanings() AS TABLE
   SELECT *

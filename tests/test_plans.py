@@ -65,7 +65,9 @@ SQL: dict[str, Plan] = {
     "FROM entity_resolution_report(points, label, cluster)": Plan(1, 1),
     "FROM matching_report(points, label, cluster)": Plan(1, 1),
     "FROM external_intervals(points, label, cluster)": Plan(1, 1),
+    "FROM external_summary(points, label, cluster)": Plan(1, 1),
     "FROM internal_report(points, [x, y], cluster)": Plan(2, 36),
+    "FROM internal_summary(points, [x, y], cluster)": Plan(2, 36),
     "SELECT ssw FROM internal_report(points, [x, y], cluster)": Plan(2, 20),
     (
         "SELECT ssw, compactness, calinski_harabasz_score, davies_bouldin_score "

@@ -23,7 +23,7 @@ FOLDERS = (
 )
 #: Python modules of these folders that no SQL file mirrors.
 PYTHON_ONLY = {
-    *("base/data_arguments", "base/frames", "base/metric_facts", "base/quoting"),
+    *("base/counts", "base/data_arguments", "base/frames", "base/metric_facts", "base/quoting"),
     *(
         "base/deferral",
         "base/deprecation",

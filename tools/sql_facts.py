@@ -9,6 +9,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from polars_clustereval.base.counts import LABEL_COUNTS, POINT_COUNTS
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros import macro_definitions
 from tools.metric_docstrings import metrics_in_report
@@ -16,10 +17,11 @@ from tools.metric_docstrings import metrics_in_report
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from polars_clustereval.base.counts import Count
     from polars_clustereval.base.metric_facts import MetricFacts
     from polars_clustereval.base.score_facts import Entry
 
-    Scores = Sequence[MetricFacts] | Sequence[Entry]
+    Scores = Sequence[MetricFacts] | Sequence[Entry] | Sequence[Count]
 
 WIDTH = 100
 RULE = "-" * 99
@@ -29,8 +31,8 @@ HEAD = """\
 -- polars_clustereval/base/score_facts: change these.
 """
 MEANINGS = """\
--- One row per {what} of {table}, in its order (place): metric, its name; best, its best
--- value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
+-- One row per {what} of {table}, in its order (place): metric, its name; best, its
+-- best value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
 -- measures, in a few words.
 CREATE OR REPLACE MACRO clustereval._{what}_meanings() AS TABLE
   SELECT *
@@ -122,7 +124,9 @@ def comment(facts: MetricFacts) -> str:
 def meanings_macro(what: str, table: str, scores: Scores) -> str:
     """The macro that lists the scores of a table, with the best value and the meaning of each."""
     rows = []
-    for place, x in enumerate(scores, 1):
+    # Counts come before the scores.
+    first = 1 if what in ("metric", "index") else 1 - len(scores)
+    for place, x in enumerate(scores, first):
         best = sql_literal(x.best) if x.best else "CAST(NULL AS VARCHAR)"
         rows.append(f"    ({place}, {sql_literal(x.name)}, {best}, {sql_literal(x.meaning)})")
     return MEANINGS.format(what=what, table=table, rows=",\n".join(rows))
@@ -221,11 +225,15 @@ def sql_facts(metrics: Sequence[MetricFacts], indices: Sequence[Entry]) -> str:
     listed = [x for x in metrics if x.table == "external_report"]
     of_report = ("metric", "external_report", listed)
     of_points = ("index", "internal_report", indices)
+    of_labels = ("count", "external_report", list(LABEL_COUNTS.values()))
+    of_vectors = ("point_count", "internal_report", list(POINT_COUNTS.values()))
     parts = [
         HEAD,
         f"{RULE}\n-- Comments\n{RULE}\n",
         *(comment(x) for x in metrics),
         f"{RULE}\n-- Lists\n{RULE}\n",
+        meanings_macro(*of_labels),
+        values_macro(*of_labels),
         meanings_macro(*of_report),
         NAMES.format(names=name_lines((sql_literal(x.name) for x in listed), "    ")),
         report_macro(
@@ -241,6 +249,8 @@ def sql_facts(metrics: Sequence[MetricFacts], indices: Sequence[Entry]) -> str:
             ("split_cost", "merge_cost", "beta"),
         ),
         values_macro(*of_report, ["adjusted"], UNLESS_ADJUSTED),
+        meanings_macro(*of_vectors),
+        values_macro(*of_vectors),
         meanings_macro(*of_points),
         values_macro(*of_points),
         LIMITS.format(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from .exact import count_as_text, percent_as_text, ratio, whole_as_text, widen
-from .frames import join_partitions
+from .frames import aggregate_by, join_partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 #: The limits of findings, which sql/base/findings.sql repeats: a share of rows with one label below
 #: which a cluster is mixed, a share that is a problem, the share of a giant cluster, that of a
@@ -21,6 +21,12 @@ LOW_SILHOUETTE, FAR_RATIO = 0.25, 10
 
 #: Names that clusterings give to noise, in lower case and without blanks around them.
 NOISE_NAMES = ("-1", "-1.0", "noise", "outlier", "outliers", "unassigned", "unclustered")
+#: What to do if a cluster or a label is noise, and how a remark on it begins.
+NOISE_ADVICE = {
+    "cluster": "give noise and noise_as",
+    "label": "make it NULL, so that these rows are left out",
+}
+_REMARKS = {"cluster": "no noise given", "label": "different labels"}
 #: The severities of findings, the worst first.
 _SEVERITIES = ("problem", "warning", "note")
 
@@ -73,28 +79,28 @@ def make_finding(
 
 def looks_like_noise(column: str, dtype: pl.DataType) -> pl.Expr:
     """Return whether a column of clusters or labels has a name that clusterings give to noise."""
-    if not (dtype.is_numeric() or isinstance(dtype, pl.String | pl.Categorical | pl.Enum)):
+    if not _has_noise_names(dtype):
         return pl.lit(False)
     name = pl.col(column).cast(pl.String).str.strip_chars().str.to_lowercase()
     return name.is_in(NOISE_NAMES).fill_null(False)
 
 
+def _has_noise_names(dtype: pl.DataType) -> bool:
+    """Return whether a column of this type can have names that clusterings give to noise."""
+    return dtype.is_numeric() or isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+
+
 def find_unnamed_noise(
-    sizes: pl.LazyFrame,
-    row_counts: pl.LazyFrame,
-    keys: Sequence[str],
-    side: str,
-    unit: str,
-    advice: str,
+    sizes: pl.LazyFrame, row_counts: pl.LazyFrame, keys: Sequence[str], side: str, unit: str
 ) -> pl.LazyFrame:
     """Return one finding for each cluster or label that looks like noise.
 
     `sizes` has one row per value of the column `side`, 'cluster' or 'label', with its size. `unit`
-    is the word for a row, and `advice` says what to do.
+    is the word for a row.
     """
     is_noise = looks_like_noise(side, sizes.collect_schema()[side])
     size = pl.col(f"{side}_size")
-    words = f"it is counted as a {side} of {{}}; if it is noise, {advice}"
+    words = f"it is counted as a {side} of {{}}; if it is noise, {NOISE_ADVICE[side]}"
     return make_finding(
         join_partitions(sizes.filter(is_noise), list(keys), row_counts.select(*keys, "total")),
         keys,
@@ -106,6 +112,49 @@ def find_unnamed_noise(
         finding=pl.format(words, count_as_text(size, unit)),
         **{side: pl.col(side)},
     )
+
+
+def unknown_noise_as_text(noise: object) -> str:
+    """Return the text of a remark that no row has the cluster `noise`."""
+    return f"no row has cluster {noise}, the value of noise"
+
+
+def remark_on_noise(
+    row_counts: pl.LazyFrame,
+    keys: list[str],
+    sizes: Mapping[str, tuple[str, pl.LazyFrame]],
+    *,
+    noise: object,
+    unit: str,
+) -> pl.LazyFrame:
+    """Return remarks on noise, in the columns `keys`, metric (the count concerned) and remark.
+
+    `row_counts` has the columns total and n_noise. `sizes` maps counts of clusters or labels to a
+    pair: 'cluster' or 'label', and a frame as for find_unnamed_noise. `unit` is the word for a row.
+    """
+    if noise is not None:
+        is_unknown = (pl.col("total") > 0) & (pl.col("n_noise") == 0)
+        remark = pl.when(is_unknown).then(pl.lit(unknown_noise_as_text(noise)))
+        return row_counts.select(*keys, metric=pl.lit("n_noise"), remark=remark)
+    remarks = []
+    for count, (side, frame) in sizes.items():
+        dtype = frame.collect_schema()[side]
+        size, name = pl.col(f"{side}_size"), pl.col(side)
+        name = name.cast(pl.String) if _has_noise_names(dtype) else pl.lit("")
+        named = pl.format("{} ({})", name, count_as_text(size, unit))
+        listed = named.sort_by(size, name, descending=[True, False]).str.join(" or ")
+        words = f"{_REMARKS[side]}; if {side} {{}} is noise, {NOISE_ADVICE[side]}"
+        remark = pl.when(pl.len() > 0).then(pl.format(words, listed))
+        noisy = frame.filter(looks_like_noise(side, dtype))
+        found = aggregate_by(noisy, keys, {"remark": remark})
+        remarks.append(found.select(*keys, "remark", metric=pl.lit(count)))
+    return pl.concat(remarks)
+
+
+def add_remarks(rows: pl.LazyFrame, remarks: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return the rows of a summary, with the result of remark_on_noise in place of meanings."""
+    remarked = rows.join(remarks, on=[*keys, "metric"], how="left", nulls_equal=True)
+    return remarked.with_columns(meaning=pl.coalesce("remark", "meaning"))
 
 
 def mute_noise(findings: pl.LazyFrame, subjects: Sequence[str]) -> pl.LazyFrame:
@@ -172,12 +221,11 @@ def findings_on_sizes(
             "unknown_noise",
             severity="problem",
             n=total,
-            finding=f"no row has cluster {noise}, the value of noise",
+            finding=unknown_noise_as_text(noise),
         )
     ]
     if noise is None:
-        advice = "give noise and noise_as"
-        of_noise = [find_unnamed_noise(cluster_sizes, row_counts, keys, "cluster", unit, advice)]
+        of_noise = [find_unnamed_noise(cluster_sizes, row_counts, keys, "cluster", unit)]
     return [
         *of_noise,
         make_finding(

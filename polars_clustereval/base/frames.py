@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .checks import Frame
+    from .counts import Count
     from .metric_facts import MetricFacts
     from .score_facts import Entry
 
@@ -134,8 +135,8 @@ def align_structs(frame: pl.LazyFrame, like: Mapping[str, Any]) -> pl.LazyFrame:
     )
 
 
-def list_meanings(scores: Iterable[MetricFacts] | Iterable[Entry]) -> pl.LazyFrame:
-    """Return one row per score, with the columns metric, place, best and meaning.
+def list_meanings(scores: Iterable[Count | MetricFacts | Entry]) -> pl.LazyFrame:
+    """Return one row per count or score, with the columns metric, place, best and meaning.
 
     The column place is the position of the score, counted from 0.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def drop_outputs(query: exp.Select, names: Collection[str]) -> exp.Select:
     """Remove the output columns listed in `names` from the query."""
-    query.set("expressions", [e for e in query.expressions if e.alias not in names])
+    query.set("expressions", [e for e in query.expressions if e.alias_or_name not in names])
     return query
 
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Columns of a report that to_sql leaves out if it is not adjusted.
 ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
+#: Columns of private macros that only summaries read.
+_NOTES = ("noise_names",)
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,8 @@ def build_query(request: Request) -> exp.Select:
 def _steps(request: Request) -> Iterator[Step]:
     """Yield the steps that give a macro's query the same meaning in all engines."""
     # The query of the macro without the parts that the arguments make superfluous.
-    if not request.options["adjusted"]:
-        yield partial(columns.drop_outputs, names=ADJUSTED_COLUMNS)
+    adjusted = () if request.options["adjusted"] else ADJUSTED_COLUMNS
+    yield partial(columns.drop_outputs, names=(*_NOTES, *adjusted))
     if request.is_of_labels:
         yield portable.drop_order
     if request.columns["partition_by"] is not None:

@@ -34,6 +34,7 @@ from polars_clustereval.base.checks import (
     equals_noise,
     key_columns,
 )
+from polars_clustereval.base.counts import LABEL_COUNTS
 from polars_clustereval.base.exact import count_ordered_pairs
 from polars_clustereval.base.frames import (
     Row,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: The counts of rows, labels and clusters with which reports begin.
-ROW_COUNTS = ("n", "n_dropped", "n_noise", "n_labels", "n_clusters")
+ROW_COUNTS = tuple(LABEL_COUNTS)
 
 
 # ----------------------------------------------------------------------------------------------

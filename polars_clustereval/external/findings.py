@@ -129,8 +129,7 @@ def external_findings(
     )
     findings += _findings_on_labels(table, counts, noise_of_labels)
     if noise is None:
-        advice = "make it NULL, so that these rows are left out"
-        findings.append(find_unnamed_noise(table.label_sizes, counts, keys, "label", "row", advice))
+        findings.append(find_unnamed_noise(table.label_sizes, counts, keys, "label", "row"))
     # If labels are no classes, or every row is a cluster of its own, these are only symptoms.
     are_classes = ~(_ARE_LABELS_UNIQUE | _ARE_LABELS_FRACTIONS)
     is_divisible = are_classes & (pl.col("n_clusters") < pl.col("total"))

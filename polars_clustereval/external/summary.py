@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from polars_clustereval.base.checks import choose_terms
+from polars_clustereval.base.counts import LABEL_COUNTS
+from polars_clustereval.base.findings import add_remarks, remark_on_noise
 from polars_clustereval.base.frames import list_meanings
 from polars_clustereval.base.metric_facts import metrics_of
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
-from .contingency import LabelOptions, read_contingency_table
+from .contingency import ROW_COUNTS, LabelOptions, read_contingency_table
 from .report import external_scores, need_expectation, score_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+    from polars_clustereval.base.counts import Count
+    from polars_clustereval.base.metric_facts import MetricFacts
 
     from .information import NormalizedMethod
 
@@ -36,23 +42,26 @@ def external_summary(
     adjusted: bool = True,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """The metrics of external_report in long form, with the best value and the meaning of each.
+    """The columns of external_report in long form, with the best value and the meaning of each.
 
     Parameters
     ----------
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     average_method, beta, adjusted : as in external_report
     metrics : sequence of str, optional
-        Names of the metrics to return. By default, all metrics are returned.
+        Names of the counts and metrics to return. By default, all are returned.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and then in the
-        order of external_report. The columns are the partition columns, metric, value, best and
-        meaning. metric is the name of the metric, and value is its value, which is NULL if the
-        metric is undefined. best is the best value as text: a number, 'high' or 'low', or NULL if
-        no value is best. meaning says in a few words what the metric measures.
+        order of external_report. The rows of n, n_dropped, n_noise, n_labels and n_clusters come
+        first. The columns are the partition columns, metric, value, best and meaning. metric is the
+        name of the count or metric, and value is its value, which is NULL if the metric is
+        undefined. best is the best value as text: a number, 'high' or 'low', or NULL if no value is
+        best. meaning says in a few words what the metric measures. In the rows of n_noise and
+        n_labels, it is a remark if a cluster or a label looks like noise, as in external_findings,
+        or if no row has the cluster `noise`.
 
     Raises
     ------
@@ -70,19 +79,25 @@ def external_summary(
     >>> summary.filter(pl.col("metric") == "purity").row(0)
     ('purity', 0.75, '1', "share of rows with their cluster's majority label")
     """
-    scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
+    known = external_scores(average_method, beta, adjusted=adjusted)
+    chosen = choose_terms({name: pl.col(name) for name in ROW_COUNTS} | known, metrics)
+    scores = {name: score for name, score in chosen.items() if name in known}
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = read_contingency_table(frame, label, cluster, options, _SUMMARY_COLUMNS).cache_groups()
-    report = score_partitions(table, scores, adjusted=need_expectation(scores)).select(
-        *table.keys, *scores
-    )
-    long = report.unpivot(index=list(table.keys), variable_name="metric", value_name="value")
-    facts = metrics_of("external_report")
-    meanings = list_meanings(facts[name] for name in scores)
-    summary = long.join(meanings, on="metric").sort(*table.keys, "place", nulls_last=True)
-    return show_whole_texts(
-        table.to_user_frame(frame, summary.select(*table.keys, *_SUMMARY_COLUMNS))
-    )
+    keys = list(table.keys)
+    report = score_partitions(table, scores, adjusted=need_expectation(scores))
+    values = report.with_columns(n="total").select(*keys, pl.col(*chosen).cast(pl.Float64))
+    long = values.unpivot(index=keys, variable_name="metric", value_name="value")
+    facts: dict[str, Count | MetricFacts] = {**LABEL_COUNTS, **metrics_of("external_report")}
+    meanings = list_meanings(facts[name] for name in chosen)
+    sizes = {
+        "n_noise": ("cluster", table.cluster_sizes),
+        "n_labels": ("label", table.label_sizes),
+    }
+    remarks = remark_on_noise(table.row_counts, keys, sizes, noise=noise, unit="row")
+    summary = add_remarks(long.join(meanings, on="metric"), remarks, keys)
+    summary = summary.sort(*keys, "place", nulls_last=True)
+    return show_whole_texts(table.to_user_frame(frame, summary.select(*keys, *_SUMMARY_COLUMNS)))
 
 
 _SUMMARY_COLUMNS = ("metric", "value", "best", "meaning")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_clustereval.base.counts import POINT_COUNTS
 from polars_clustereval.base.exact import finite_or_null
 from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.tables import table_function
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .distances import Center, DistanceName
     from .vectors import Missing, Vector
 
-_COUNT_COLUMNS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_singletons")
+_COUNT_COLUMNS = tuple(POINT_COUNTS)
 
 # ----------------------------------------------------------------------------------------------
 # Statistics

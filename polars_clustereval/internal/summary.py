@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.base.checks import choose_terms
+from polars_clustereval.base.counts import POINT_COUNTS
+from polars_clustereval.base.findings import add_remarks, remark_on_noise
 from polars_clustereval.base.frames import list_meanings, to_user_frame
 from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.score_facts import entries_of
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+    from polars_clustereval.base.counts import Count
+    from polars_clustereval.base.score_facts import Entry
 
     from .distances import Center, DistanceName
     from .vectors import Missing, Vector
@@ -43,29 +47,31 @@ def internal_summary(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """The indices of internal_report in long form, with the best value and meaning of each index.
+    """The columns of internal_report in long form, with the best value and the meaning of each.
 
     Parameters
     ----------
     frame, vector, cluster, distance, p, center, partition_by, noise : as in internal_report
     noise_as, weights, missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the metrics to return. By default, all metrics are returned.
+        Names of the counts and indices to return. By default, all are returned.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row for each combination of partition and index. The rows are
-        sorted by partition, and then in the order of internal_report. The columns are the partition
+        sorted by partition, and then in the order of internal_report. The rows of n, n_dropped,
+        n_noise, n_dims, n_clusters and n_singletons come first. The columns are the partition
         columns, followed by these columns:
 
-        - metric: the name of the index.
+        - metric: the name of the count or index.
         - value: the value of the index, or NULL if it is undefined.
         - best: the best value as text, which is a number, 'high' or 'low', or NULL if no value is
           best.
-        - meaning: what the index measures, in a few words.
+        - meaning: what the index measures, in a few words. In the row of n_noise, it is a remark if
+          a cluster looks like noise, as in internal_findings, or if no row has the cluster `noise`.
 
-        Without partition_by, every value is NULL if there are no rows. With partition_by, the
+        Without partition_by, every index is NULL if there are no rows. With partition_by, the
         result is empty if there are no rows.
 
     Raises
@@ -98,13 +104,19 @@ def internal_summary(
         missing=missing,
     )
     points = read_points_in_two_passes(frame, vector, cluster, options, results=_LONG_COLUMNS)
-    scores = choose_terms(internal_scores(pl.col, squares_add_up=points.squares_add_up), metrics)
+    known = internal_scores(pl.col, squares_add_up=points.squares_add_up)
+    facts: dict[str, Count | Entry] = {**POINT_COUNTS, **entries_of("internal_report")}
+    chosen = choose_terms({name: pl.col(name) for name in facts} | known, metrics)
     names = list(points.keys)
-    report = report_of_clusters(points, scores).select(*names, *scores)
-    long = report.unpivot(index=names, variable_name="metric", value_name="value")
-    facts = entries_of("internal_report")
-    meanings = list_meanings(facts[name] for name in scores)
-    rows = points.with_fault_check(long.join(meanings, on="metric"))
+    report = report_of_clusters(points, {x: known[x] for x in chosen if x in known})
+    values = report.select(*names, pl.col(*chosen).cast(pl.Float64))
+    long = values.unpivot(index=names, variable_name="metric", value_name="value")
+    meanings = list_meanings(facts[name] for name in chosen)
+    counts = points.row_counts.rename({"n": "total"})
+    clusters = points.spreads.filter(pl.col("n") > 0).select(*names, "cluster", cluster_size="n")
+    sizes = {"n_noise": ("cluster", clusters)}
+    remarks = remark_on_noise(counts, names, sizes, noise=noise, unit="point")
+    rows = points.with_fault_check(add_remarks(long.join(meanings, on="metric"), remarks, names))
     summary = rows.sort(*names, "place", nulls_last=True).select(*names, *_LONG_COLUMNS)
     return show_whole_texts(to_user_frame(frame, summary, points.keys))
 

@@ -48,13 +48,52 @@ CREATE OR REPLACE MACRO clustereval._looks_like_noise(x) AS
     FALSE
   );
 
+-- What to do if a cluster or a label, the kind, is noise.
+CREATE OR REPLACE MACRO clustereval._noise_advice(kind) AS
+  CASE kind
+    WHEN 'cluster' THEN 'give noise and noise_as'
+    ELSE 'make it NULL, so that these rows are left out'
+  END;
+
 -- The finding about a cluster or a label that looks like noise. kind is the word for it, n its
--- number of rows, unit the word for a row, and advice says what to do.
-CREATE OR REPLACE MACRO clustereval._unnamed_noise_as_text(kind, n, unit, advice) AS
+-- number of rows, and unit the word for a row.
+CREATE OR REPLACE MACRO clustereval._unnamed_noise_as_text(kind, n, unit) AS
   concat(
     'it is counted as a ', kind, ' of ', clustereval._count_as_text(n, unit), '; if it is noise, ',
-    advice
+    clustereval._noise_advice(kind)
   );
+
+-- The remark that no row has the cluster noise.
+CREATE OR REPLACE MACRO clustereval._unknown_noise_as_text(noise) AS
+  concat('no row has cluster ', CAST(noise AS VARCHAR), ', the value of noise');
+
+-- Those of the clusters or labels x of a group that look like noise, such as '-1 (70 rows)', or
+-- NULL. n is the number of rows of x, and unit the word for a row.
+CREATE OR REPLACE MACRO clustereval._noise_names(x, n, unit) AS
+  string_agg(
+    CASE
+      WHEN n > 0 AND clustereval._looks_like_noise(x)
+        THEN concat(x, ' (', clustereval._count_as_text(n, unit), ')')
+    END,
+    ' or ' ORDER BY n DESC NULLS LAST, CAST(x AS VARCHAR) ASC NULLS LAST
+  );
+
+-- What a summary says in place of the meaning of n_noise and, for labels, of n_labels, or NULL.
+-- names: those of _noise_names. n and n_noise are counts of the report, and noise is the user's
+-- option.
+CREATE OR REPLACE MACRO clustereval._remark_on_clusters(names, n, n_noise, noise) AS
+  CASE
+    WHEN noise IS NULL
+      THEN 'no noise given; if cluster ' || names || ' is noise, '
+        || clustereval._noise_advice('cluster')
+    WHEN n > 0 AND n_noise = 0 THEN clustereval._unknown_noise_as_text(noise)
+  END;
+CREATE OR REPLACE MACRO clustereval._remark_on_labels(names, noise) AS
+  CASE
+    WHEN noise IS NULL
+      THEN 'different labels; if label ' || names || ' is noise, '
+        || clustereval._noise_advice('label')
+  END;
 
 -- Severity of n rows of `whole` that are left out.
 CREATE OR REPLACE MACRO clustereval._severity_of_left_out(n, whole) AS
@@ -128,7 +167,7 @@ CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
   UNION ALL
   SELECT
     counts.partition_key, -7, 'problem', 'unknown_noise', NULL, total, NULL,
-    concat('no row has cluster ', CAST(noise AS VARCHAR), ', the value of noise')
+    clustereval._unknown_noise_as_text(noise)
   FROM query_table(row_counts) AS counts
   WHERE noise IS NOT NULL AND n_noise = 0 AND total > 0
   UNION ALL
@@ -163,9 +202,7 @@ CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
   SELECT
     sizes.partition_key, -8, 'problem', 'unnamed_noise', sizes.cluster, sizes.cluster_size,
     clustereval._ratio(sizes.cluster_size, counts.total),
-    clustereval._unnamed_noise_as_text(
-      'cluster', sizes.cluster_size, unit, 'give noise and noise_as'
-    )
+    clustereval._unnamed_noise_as_text('cluster', sizes.cluster_size, unit)
   FROM query_table(cluster_sizes) AS sizes
   JOIN query_table(row_counts) AS counts
     ON counts.partition_key IS NOT DISTINCT FROM sizes.partition_key

@@ -141,9 +141,7 @@ CREATE OR REPLACE MACRO clustereval._findings_on_labels(
   SELECT
     sizes.partition_key, -8, 'problem', 'unnamed_noise_label', sizes.label, label_size,
     clustereval._ratio(label_size, counts.total),
-    clustereval._unnamed_noise_as_text(
-      'label', label_size, 'row', 'make it NULL, so that these rows are left out'
-    )
+    clustereval._unnamed_noise_as_text('label', label_size, 'row')
   FROM query_table(label_sizes) AS sizes
   JOIN query_table(row_counts) AS counts
     ON counts.partition_key IS NOT DISTINCT FROM sizes.partition_key

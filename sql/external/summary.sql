@@ -1,9 +1,9 @@
 -- summary: the external metrics as rows, for reading.
 
--- The metrics of external_report in long form: one row per partition and metric, with
+-- The columns of external_report in long form: one row per partition and count or metric, with
 -- partition_key, metric (its name), value, best (its best value as text: a number, 'high' or 'low';
--- NULL if no value is best) and meaning (what it measures, in a few words). The order is that of
--- external_report. All parameters are those of external_report.
+-- NULL if no value is best) and meaning (what it measures, in a few words, or a remark on noise).
+-- The order is that of external_report. All parameters are those of external_report.
 -- Examples:
 --   FROM clustereval.external_summary(assignments, species, cluster);
 --   SELECT metric, value
@@ -12,20 +12,51 @@ CREATE OR REPLACE MACRO clustereval.external_summary(
   tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
   average_method := 'arithmetic', beta := 1.0, adjusted := TRUE
 ) AS TABLE
-  WITH __ce_report AS (
+  WITH __ce_groups AS (
     SELECT *
-    FROM clustereval._external_report(
-      tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
-    )
+    FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
+  ),
+  statistics AS (SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted)),
+  report AS (SELECT * FROM clustereval._scores_of_statistics(statistics, average_method, beta)),
+  cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
+  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
+  label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
+  noise_names AS (
+    SELECT
+      partition_key, 'n_noise' AS metric,
+      clustereval._noise_names(sizes.cluster, cluster_size, 'row') AS names
+    FROM cluster_sizes AS sizes
+    GROUP BY partition_key
+    UNION ALL
+    SELECT
+      partition_key, 'n_labels', clustereval._noise_names(sizes.label, label_size, 'row')
+    FROM label_sizes AS sizes
+    GROUP BY partition_key
+  ),
+  summary AS (
+    SELECT * FROM clustereval._count_values(report)
+    UNION ALL
+    SELECT * FROM clustereval._metric_values(report, adjusted)
   )
   SELECT
-    partition_key,
-    metric,
-    value,
-    best,
-    meaning
-  FROM clustereval._metric_values(__ce_report, adjusted)
+    summary.partition_key,
+    summary.metric,
+    summary.value,
+    summary.best,
+    COALESCE(
+      CASE summary.metric
+        WHEN 'n_noise'
+          THEN clustereval._remark_on_clusters(noisy.names, report.n, report.n_noise, noise)
+        WHEN 'n_labels' THEN clustereval._remark_on_labels(noisy.names, noise)
+      END,
+      summary.meaning
+    ) AS meaning
+  FROM summary
+  JOIN report ON report.partition_key IS NOT DISTINCT FROM summary.partition_key
+  LEFT JOIN noise_names AS noisy
+    ON noisy.partition_key IS NOT DISTINCT FROM summary.partition_key
+    AND noisy.metric = summary.metric
   WHERE clustereval._check_options(
     clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)
   )
-  ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;
+  ORDER BY summary.partition_key ASC NULLS LAST, summary.place ASC NULLS LAST;

@@ -4,9 +4,9 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (a group of partition_by): all columns of internal_report. clusters: rows
--- of _measured_clusters; spreads: rows of _cluster_spreads; coordinates: rows of
--- _exact_coordinates; the rest are options.
+-- One row per partition (a group of partition_by): all columns of internal_report, and noise_names
+-- of _point_row_counts. clusters: rows of _measured_clusters; spreads: rows of _cluster_spreads;
+-- coordinates: rows of _exact_coordinates; the rest are options.
 CREATE OR REPLACE MACRO clustereval._report_of_clusters(
   clusters, spreads, coordinates, distance, p, center
 ) AS TABLE
@@ -18,7 +18,7 @@ CREATE OR REPLACE MACRO clustereval._report_of_clusters(
   statistics AS (
     SELECT
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
-      counts.n_clusters, counts.n_singletons,
+      counts.n_clusters, counts.n_singletons, counts.noise_names,
       COALESCE(spread.dims, 0) AS dims,
       clustereval._squares_add_up(distance, center) AS adds_up,
       spread.ssw, spread.ssb, spread.mean_distance_sum, spread.distances,
@@ -76,11 +76,12 @@ CREATE OR REPLACE MACRO clustereval._report_of_clusters(
     END AS sd_scattering,
     clustereval._finite_or_null(
       clustereval._ratio(most_gap, least_gap) * inverse_gap_sum
-    ) AS sd_separation
+    ) AS sd_separation,
+    noise_names
   FROM statistics;
 
--- One row per partition (a group of partition_by): all columns of internal_report, which has the
--- same parameters and adds a check of the options and the order of the rows.
+-- One row per partition (a group of partition_by): the columns of _report_of_clusters, for the
+-- parameters of internal_report, which adds a check of the options and the order of the rows.
 CREATE OR REPLACE MACRO clustereval._internal_report(
   tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as, missing
 ) AS TABLE
@@ -146,7 +147,7 @@ CREATE OR REPLACE MACRO clustereval.internal_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
   noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
-  SELECT *
+  SELECT * EXCLUDE (noise_names)
   FROM clustereval._internal_report(
     tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as, missing
   )

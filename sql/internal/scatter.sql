@@ -7,8 +7,8 @@
 
 -- One row per partition (a group of partition_by): its numbers of rows that are scored (total),
 -- dropped (n_dropped) and noise (n_noise), of clusters (n_clusters), and of clusters with a single
--- point (n_singletons). A partition has a row even if all its rows are left out. spreads: rows of
--- _cluster_spreads.
+-- point (n_singletons), and the clusters that look like noise as text (noise_names). A partition
+-- has a row even if all its rows are left out. spreads: rows of _cluster_spreads.
 CREATE OR REPLACE MACRO clustereval._point_row_counts(spreads) AS TABLE
   SELECT
     partition_key,
@@ -16,7 +16,8 @@ CREATE OR REPLACE MACRO clustereval._point_row_counts(spreads) AS TABLE
     CAST(SUM(n_dropped) AS BIGINT) AS n_dropped,
     CAST(SUM(n_noise) AS BIGINT) AS n_noise,
     CAST(COUNT(CASE WHEN n > 0 THEN 1 END) AS BIGINT) AS n_clusters,
-    CAST(COUNT(CASE WHEN n = 1 THEN 1 END) AS BIGINT) AS n_singletons
+    CAST(COUNT(CASE WHEN n = 1 THEN 1 END) AS BIGINT) AS n_singletons,
+    clustereval._noise_names(cluster, n, 'point') AS noise_names
   FROM query_table(spreads)
   GROUP BY partition_key;
 

@@ -1,9 +1,9 @@
 -- summary: the indices of internal_report as rows, for reading.
 
--- The indices of internal_report in long form: one row per partition and index, with partition_key,
--- metric (the name of the index), value, best (its best value as text: a number, 'high' or 'low';
--- NULL if no value is best) and meaning (what it measures, in a few words). The order is that of
--- internal_report. All parameters are those of internal_report.
+-- The columns of internal_report in long form: one row per partition and count or index, with
+-- partition_key, metric (its name), value, best (its best value as text: a number, 'high' or 'low';
+-- NULL if no value is best) and meaning (what it measures, in a few words, or a remark on noise).
+-- The order is that of internal_report. All parameters are those of internal_report.
 -- Examples:
 --   FROM clustereval.internal_summary(points, [x, y, z], cluster);
 --   SELECT metric, value
@@ -17,15 +17,27 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     FROM clustereval._internal_report(
       tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as, missing
     )
+  ),
+  __ce_values AS (
+    SELECT * FROM clustereval._point_count_values(__ce_report)
+    UNION ALL
+    SELECT * FROM clustereval._index_values(__ce_report)
   )
   SELECT
-    partition_key,
-    metric,
-    value,
-    best,
-    meaning
-  FROM clustereval._index_values(__ce_report)
+    entry.partition_key,
+    entry.metric,
+    entry.value,
+    entry.best,
+    COALESCE(
+      CASE
+        WHEN entry.metric = 'n_noise'
+          THEN clustereval._remark_on_clusters(noise_names, n, n_noise, noise)
+      END,
+      entry.meaning
+    ) AS meaning
+  FROM __ce_values AS entry
+  JOIN __ce_report AS report ON report.partition_key IS NOT DISTINCT FROM entry.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-  ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;
+  ORDER BY entry.partition_key ASC NULLS LAST, entry.place ASC NULLS LAST;

@@ -24,7 +24,7 @@ POINTS = pl.DataFrame(
     },
     schema_overrides={"vector": pl.List(pl.Float64)},
 )
-N_COUNTS = 6
+COUNTS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_singletons")
 INDICES = entries_of("internal_report")
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -46,7 +46,7 @@ def test_values_are_those_of_internal_report(
     options = {**options, "partition_by": by}
     reports = engine.table("internal_report", POINTS, "vector", "cluster", **options)
     rows = row_of_index(engine, POINTS, **options)
-    names = list(INDICES)
+    names = [*COUNTS, *INDICES]
     keys = [report.get("run") for report in reports]
     assert [(row.get("run"), row["metric"]) for row in rows] == [
         (key, name) for key in keys for name in names
@@ -54,21 +54,54 @@ def test_values_are_those_of_internal_report(
     expected = [report[name] for report in reports for name in names]
     for row, value in zip(rows, expected, strict=True):
         assert row["value"] == (None if value is None else pytest.approx(value, rel=1e-12))
-        index = INDICES[row["metric"]]
-        assert (row["best"], row["meaning"]) == (index.best or None, index.meaning)
+        if row["metric"] in INDICES:
+            index = INDICES[row["metric"]]
+            assert (row["best"], row["meaning"]) == (index.best or None, index.meaning)
     assert any(value is not None for value in expected)
 
 
 def test_no_points(engine: Engine) -> None:
     rows = row_of_index(engine, POINTS.head(0))
-    assert [row["metric"] for row in rows] == list(INDICES)
-    assert {row["value"] for row in rows} == {None}
+    assert [row["metric"] for row in rows] == [*COUNTS, *INDICES]
+    assert [row["value"] for row in rows] == [0.0] * len(COUNTS) + [None] * len(INDICES)
     assert row_of_index(engine, POINTS.head(0), partition_by="run") == []
 
 
 def test_every_index_of_the_report_is_in_the_summary() -> None:
     report = ce.internal_report(POINTS, "vector", "cluster")
-    assert report.columns[N_COUNTS:] == list(INDICES)
+    assert report.columns == [*COUNTS, *INDICES]
+
+
+MEANINGS = [
+    "points that are scored",
+    "rows left out: no vector or no cluster",
+    "points whose cluster is noise",
+    "coordinates of a point",
+    "clusters, including those of one point",
+    "clusters of one point",
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "remark"),
+    [
+        ({}, "no noise given; if cluster -1 (1 point) is noise, give noise and noise_as"),
+        ({"noise": -1, "noise_as": "singletons"}, None),
+        ({"noise": 7, "noise_as": "drop"}, "no row has cluster 7, the value of noise"),
+    ],
+)
+def test_remarks_on_noise(engine: Engine, options: dict[str, Any], remark: str | None) -> None:
+    """A cluster without a vector is no noise of the scores."""
+    frame = POINTS.with_columns(pl.col("cluster").replace(0, 5))
+    rows = row_of_index(engine, frame, **options)
+    found = [row["meaning"] for row in rows if row["metric"] in COUNTS]
+    assert found == [*MEANINGS[:2], remark or MEANINGS[2], *MEANINGS[3:]]
+    if not options:
+        without = frame.with_columns(
+            pl.when(pl.col("cluster") != -1).then("vector").alias("vector")
+        )
+        rows = row_of_index(engine, without)
+        assert [row["meaning"] for row in rows][: len(COUNTS)] == MEANINGS
 
 
 def test_a_partition_named_as_a_column_of_the_summary_is_refused() -> None:

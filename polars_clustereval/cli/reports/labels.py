@@ -14,6 +14,7 @@ from polars_clustereval import (
     matching_report,
     overlapping_report,
 )
+from polars_clustereval.base.counts import LABEL_COUNTS
 
 from .record import Input, Report, explain, look_up
 
@@ -24,15 +25,7 @@ _LABELS_AND_CLUSTERS = (
     Input("frame_clusters", "clustereval_clusters", ("id", "cluster", "partition_by")),
 )
 
-_ROW_COUNTS = explain(
-    {
-        "n": "rows that are scored",
-        "n_dropped": "rows left out: no label or no cluster",
-        "n_noise": "rows whose cluster is noise",
-        "n_labels": "different labels",
-        "n_clusters": "different clusters",
-    }
-)
+_ROW_COUNTS = explain({name: count.meaning for name, count in LABEL_COUNTS.items()})
 
 #: The columns of a report with a row for each metric.
 _LIMITS = explain(

@@ -14,6 +14,7 @@ from polars_clustereval import (
     silhouette_samples,
     silhouette_score,
 )
+from polars_clustereval.base.counts import POINT_COUNTS
 
 from .record import Report, explain, look_up
 
@@ -22,16 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["POINTS"]
 
-_POINT_COUNTS = explain(
-    {
-        "n": "points that are scored",
-        "n_dropped": "rows left out: no vector or no cluster",
-        "n_noise": "points whose cluster is noise",
-        "n_dims": "coordinates of a point",
-        "n_clusters": "clusters, including those of one point",
-        "n_singletons": "clusters of one point",
-    }
-)
+_POINT_COUNTS = explain({name: count.meaning for name, count in POINT_COUNTS.items()})
 
 _INTERNAL = Report(
     command="internal",
