@@ -30,7 +30,12 @@ from polars_clustereval.base.checks import (
     show_value,
 )
 from polars_clustereval.base.exact import ratio
-from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
+from polars_clustereval.base.frames import (
+    aggregate_by,
+    join_partitions,
+    join_small,
+    to_user_frame,
+)
 from polars_clustereval.base.growth import PAIRS_OF_RUNS
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.base.tables import table_function
@@ -54,6 +59,8 @@ _CODES_OF_RUN = 2**36
 _SINGLETONS = 2**35
 # A pair of runs is also identified by a single number.
 _PAIRS_OF_RUN = 2**31
+# Runs are no clusterings if there are more than this many, with fewer rows each, on average.
+_MANY_RUNS, _ROWS_OF_RUN = 1000, 10
 _CELLS = {"code_1": pl.Int64, "code_2": pl.Int64, "n": pl.Int64}
 
 
@@ -98,6 +105,10 @@ class _RunTable:
         flag is_reference marks the reference run.
         """
         sizes = self.clusters.group_by(*self.keys, "run").agg(pl.col("n").sum())
+        counts = aggregate_by(sizes, list(self.keys), {"runs": pl.len(), "rows": pl.col("n").sum()})
+        few_rows = pl.col("rows") < _ROWS_OF_RUN * pl.col("runs")
+        tiny = counts.filter(few_rows, pl.col("runs") > _MANY_RUNS).select("runs", "rows").max()
+        sizes = raise_on_collect(sizes, tiny, _check_sizes_of_runs)
         runs = sizes.sort(*self.keys, "run", nulls_last=True).with_row_index("run_no")
         run_no = pl.col("run_no").cast(pl.Int64)
         first = run_no.min().over(*self.keys) if self.keys else pl.lit(0, pl.Int64)
@@ -173,6 +184,16 @@ class _RunTable:
         raise ClusterEvalError(
             f"id: expected one row per id in a run, got {n} rows of id {show_value(identifier)} "
             f"in run {show_value(run)}"
+        )
+
+
+def _check_sizes_of_runs(tiny: pl.DataFrame) -> None:
+    """Raise an error if `tiny` has the counts of a partition whose runs are hardly clusterings."""
+    n_runs, n_rows = tiny.row(0)
+    if n_runs is not None:
+        raise ClusterEvalError(
+            f"run: expected a column with one value per clustering, got {n_runs} values in "
+            f"{n_rows} rows; the order of the columns is id, run, cluster"
         )
 
 
@@ -487,8 +508,10 @@ def run_agreement(
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, if a run or an id is NULL, or if an id
-        occurs twice in a run. An error is also raised if ids differ while require_same_ids is True,
-        if noise does not have the type of cluster, or if an option is unknown.
+        occurs twice in a run. An error is also raised if a partition has more than 1,000 runs with
+        fewer than 10 rows on average, which are hardly clusterings, if ids differ while
+        require_same_ids is True, if noise does not have the type of cluster, or if an option is
+        unknown.
 
     Notes
     -----
@@ -640,8 +663,9 @@ def cluster_stability(
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, if a run or an id is NULL, or if an id
-        occurs twice in a run. An error is also raised if the run `reference` does not exist, if
-        noise does not have the type of cluster, or if noise_as is unknown.
+        occurs twice in a run. An error is also raised if the run `reference` does not exist, if a
+        partition has more than 1,000 runs with fewer than 10 rows on average, if noise does not
+        have the type of cluster, or if noise_as is unknown.
 
     Notes
     -----

@@ -96,7 +96,8 @@ CREATE OR REPLACE MACRO clustereval._run_rows(tbl, id, run, cluster, partition_b
 -- noise that counts as singletons; run_no, the number of the run over all partitions in their
 -- order; and code, which identifies the cluster. A code of run r is above r 2^36 and below (r + 1)
 -- 2^36, so the code also identifies the run. Dropped noise is left out. rows: rows of _run_rows,
--- noise and noise_as are the user's options.
+-- noise and noise_as are the user's options. Raises an error if a partition has more than 1,000
+-- runs with fewer than 10 rows on average, which are hardly clusterings.
 CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABLE
   WITH counts AS (
     SELECT
@@ -122,12 +123,34 @@ CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABL
       ) AS cluster_no
     FROM flags
     WHERE NOT (noisy AND noise_as = 'drop')
+  ),
+  sizes AS (
+    SELECT COUNT(DISTINCT run_no) AS n_runs, SUM(n) AS n_rows
+    FROM numbers
+    GROUP BY partition_key
+  ),
+  tiny AS (
+    SELECT MAX(n_runs) AS n_runs, MAX(n_rows) AS n_rows
+    FROM sizes
+    WHERE n_runs > 1000 AND n_rows < 10 * n_runs
+  ),
+  faults AS (
+    SELECT CASE
+      WHEN n_runs IS NOT NULL
+      THEN error(concat(
+        'run: expected a column with one value per clustering, got ', n_runs, ' values in ',
+        n_rows, ' rows; the order of the columns is id, run, cluster'
+      ))
+      ELSE 0
+    END AS n_faults
+    FROM tiny
   )
   SELECT
     partition_key, run, cluster, n, n_without_id, run_no, noisy,
     noisy AND noise_as = 'singletons' AS is_singleton,
     run_no * 68719476736 + cluster_no AS code
-  FROM numbers;
+  FROM numbers
+  WHERE (SELECT n_faults FROM faults) = 0;
 
 -- One row per run: partition_key, run, run_no and n, the number of its rows. clusters: rows of
 -- _run_clusters.

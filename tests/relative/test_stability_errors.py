@@ -168,3 +168,29 @@ def test_a_partition_column_named_as_a_result() -> None:
         clash = frame.with_columns(pl.lit(1).alias(name))
         with pytest.raises(ce.ClusterEvalError, match=f"'{name}' is also a column of the result"):
             getattr(ce, table)(clash, "id", "run", "cluster", partition_by=name)
+
+
+@pytest.mark.parametrize("table", RUN_TABLES)
+@pytest.mark.parametrize("n_rows", [9, 10])
+def test_ids_in_place_of_runs(engine: Engine, table: str, n_rows: int) -> None:
+    """Of the pairs of 8,480 ids, which were given as runs, the answer took three minutes.
+
+    1,001 runs of 10 rows each may be clusterings, and so may 1,000 smaller ones.
+    """
+    runs = pl.DataFrame({"run": range(1, 1002)}).join(
+        pl.DataFrame({"id": range(n_rows)}).with_columns(cluster=pl.col("id") % 2), how="cross"
+    )
+    if n_rows == 9:
+        words = (
+            "run: expected a column with one value per clustering, got 1001 values in 9009 rows; "
+            "the order of the columns is id, run, cluster"
+        )
+        with fails(engine, words):
+            call_runs(engine, table, runs)
+        with fails(engine, words):
+            call_runs(engine, table, runs.with_columns(day=1), partition_by="day")
+        halves = runs.with_columns(day=pl.col("run") % 2)
+        some = halves if table == "cluster_stability" else halves.filter(pl.col("run") < 9)
+        assert call_runs(engine, table, some.filter(day=1), partition_by="day")
+    elif table == "cluster_stability":
+        assert call_runs(engine, table, runs)
