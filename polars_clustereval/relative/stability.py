@@ -30,12 +30,7 @@ from polars_clustereval.base.checks import (
     show_value,
 )
 from polars_clustereval.base.exact import ratio
-from polars_clustereval.base.frames import (
-    aggregate_by,
-    join_partitions,
-    join_small,
-    to_user_frame,
-)
+from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
 from polars_clustereval.base.growth import PAIRS_OF_RUNS
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.base.tables import table_function
@@ -105,9 +100,9 @@ class _RunTable:
         flag is_reference marks the reference run.
         """
         sizes = self.clusters.group_by(*self.keys, "run").agg(pl.col("n").sum())
-        counts = aggregate_by(sizes, list(self.keys), {"runs": pl.len(), "rows": pl.col("n").sum()})
-        few_rows = pl.col("rows") < _ROWS_OF_RUN * pl.col("runs")
-        tiny = counts.filter(few_rows, pl.col("runs") > _MANY_RUNS).select("runs", "rows").max()
+        counts = sizes.group_by(list(self.keys) or pl.lit(0)).agg(runs=pl.len(), rows=pl.sum("n"))
+        are_tiny = pl.col("rows") < _ROWS_OF_RUN * pl.col("runs")
+        tiny = counts.filter(are_tiny, pl.col("runs") > _MANY_RUNS).select("runs", "rows").max()
         sizes = raise_on_collect(sizes, tiny, _check_sizes_of_runs)
         runs = sizes.sort(*self.keys, "run", nulls_last=True).with_row_index("run_no")
         run_no = pl.col("run_no").cast(pl.Int64)

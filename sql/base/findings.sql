@@ -78,21 +78,18 @@ CREATE OR REPLACE MACRO clustereval._noise_names(x, n, unit) AS
     ' or ' ORDER BY n DESC NULLS LAST, CAST(x AS VARCHAR) ASC NULLS LAST
   );
 
--- What a summary says in place of the meaning of n_noise and, for labels, of n_labels, or NULL.
--- names: those of _noise_names. n and n_noise are counts of the report, and noise is the user's
--- option.
-CREATE OR REPLACE MACRO clustereval._remark_on_clusters(names, n, n_noise, noise) AS
+-- What a summary says in place of the meaning of a count, n_noise or n_labels, or NULL. names: that
+-- of _noise_names. n and n_noise are counts of the report, and noise is the user's option.
+CREATE OR REPLACE MACRO clustereval._noise_remark(count_name, names, n, n_noise, noise) AS
   CASE
-    WHEN noise IS NULL
+    WHEN noise IS NULL AND count_name = 'n_noise'
       THEN 'no noise given; if cluster ' || names || ' is noise, '
         || clustereval._noise_advice('cluster')
-    WHEN n > 0 AND n_noise = 0 THEN clustereval._unknown_noise_as_text(noise)
-  END;
-CREATE OR REPLACE MACRO clustereval._remark_on_labels(names, noise) AS
-  CASE
-    WHEN noise IS NULL
+    WHEN noise IS NULL AND count_name = 'n_labels'
       THEN 'different labels; if label ' || names || ' is noise, '
         || clustereval._noise_advice('label')
+    WHEN count_name = 'n_noise' AND n > 0 AND n_noise = 0
+      THEN clustereval._unknown_noise_as_text(noise)
   END;
 
 -- Severity of n rows of `whole` that are left out.

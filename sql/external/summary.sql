@@ -44,11 +44,7 @@ CREATE OR REPLACE MACRO clustereval.external_summary(
     summary.value,
     summary.best,
     COALESCE(
-      CASE summary.metric
-        WHEN 'n_noise'
-          THEN clustereval._remark_on_clusters(noisy.names, report.n, report.n_noise, noise)
-        WHEN 'n_labels' THEN clustereval._remark_on_labels(noisy.names, noise)
-      END,
+      clustereval._noise_remark(summary.metric, noisy.names, report.n, report.n_noise, noise),
       summary.meaning
     ) AS meaning
   FROM summary

@@ -29,11 +29,7 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     entry.value,
     entry.best,
     COALESCE(
-      CASE
-        WHEN entry.metric = 'n_noise'
-          THEN clustereval._remark_on_clusters(noise_names, n, n_noise, noise)
-      END,
-      entry.meaning
+      clustereval._noise_remark(entry.metric, noise_names, n, n_noise, noise), entry.meaning
     ) AS meaning
   FROM __ce_values AS entry
   JOIN __ce_report AS report ON report.partition_key IS NOT DISTINCT FROM entry.partition_key

@@ -129,21 +129,15 @@ CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABL
     FROM numbers
     GROUP BY partition_key
   ),
-  tiny AS (
-    SELECT MAX(n_runs) AS n_runs, MAX(n_rows) AS n_rows
-    FROM sizes
-    WHERE n_runs > 1000 AND n_rows < 10 * n_runs
-  ),
   faults AS (
-    SELECT CASE
-      WHEN n_runs IS NOT NULL
+    SELECT COUNT(CASE
+      WHEN n_runs > 1000 AND n_rows < 10 * n_runs
       THEN error(concat(
         'run: expected a column with one value per clustering, got ', n_runs, ' values in ',
         n_rows, ' rows; the order of the columns is id, run, cluster'
       ))
-      ELSE 0
-    END AS n_faults
-    FROM tiny
+    END) AS n_faults
+    FROM sizes
   )
   SELECT
     partition_key, run, cluster, n, n_without_id, run_no, noisy,
