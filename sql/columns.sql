@@ -715,18 +715,12 @@ COMMENT ON MACRO clustereval.acc IS 'Not a metric: short for clustering_accuracy
 
 -- Raises an error: ami is short for adjusted_mutual_info_score.
 CREATE OR REPLACE MACRO clustereval.ami(label, cluster) AS
-  clustereval._raise(concat(
-    'ami is short for adjusted_mutual_info_score: ',
-    'call adjusted_mutual_info_score(label, cluster)'
-  ));
+  clustereval._raise_short('ami', 'adjusted_mutual_info_score(label, cluster)');
 COMMENT ON MACRO clustereval.ami IS 'Not a metric: short for adjusted_mutual_info_score.';
 
 -- Raises an error: ari is short for adjusted_rand_score.
 CREATE OR REPLACE MACRO clustereval.ari(label, cluster) AS
-  clustereval._raise(concat(
-    'ari is short for adjusted_rand_score: ',
-    'call adjusted_rand_score(label, cluster)'
-  ));
+  clustereval._raise_short('ari', 'adjusted_rand_score(label, cluster)');
 COMMENT ON MACRO clustereval.ari IS 'Not a metric: short for adjusted_rand_score.';
 
 -- Raises an error: ch is short for calinski_harabasz_score.
@@ -752,58 +746,37 @@ COMMENT ON MACRO clustereval.dbi IS 'Not a metric: short for davies_bouldin_scor
 
 -- Raises an error: emi is short for expected_mutual_info.
 CREATE OR REPLACE MACRO clustereval.emi(label, cluster) AS
-  clustereval._raise(concat(
-    'emi is short for expected_mutual_info: ',
-    'call expected_mutual_info(label, cluster)'
-  ));
+  clustereval._raise_short('emi', 'expected_mutual_info(label, cluster)');
 COMMENT ON MACRO clustereval.emi IS 'Not a metric: short for expected_mutual_info.';
 
 -- Raises an error: fmi is short for fowlkes_mallows_score.
 CREATE OR REPLACE MACRO clustereval.fmi(label, cluster) AS
-  clustereval._raise(concat(
-    'fmi is short for fowlkes_mallows_score: ',
-    'call fowlkes_mallows_score(label, cluster)'
-  ));
+  clustereval._raise_short('fmi', 'fowlkes_mallows_score(label, cluster)');
 COMMENT ON MACRO clustereval.fmi IS 'Not a metric: short for fowlkes_mallows_score.';
 
 -- Raises an error: mi is short for mutual_info_score.
 CREATE OR REPLACE MACRO clustereval.mi(label, cluster) AS
-  clustereval._raise(concat(
-    'mi is short for mutual_info_score: ',
-    'call mutual_info_score(label, cluster)'
-  ));
+  clustereval._raise_short('mi', 'mutual_info_score(label, cluster)');
 COMMENT ON MACRO clustereval.mi IS 'Not a metric: short for mutual_info_score.';
 
 -- Raises an error: nmi is short for normalized_mutual_info_score.
 CREATE OR REPLACE MACRO clustereval.nmi(label, cluster) AS
-  clustereval._raise(concat(
-    'nmi is short for normalized_mutual_info_score: ',
-    'call normalized_mutual_info_score(label, cluster)'
-  ));
+  clustereval._raise_short('nmi', 'normalized_mutual_info_score(label, cluster)');
 COMMENT ON MACRO clustereval.nmi IS 'Not a metric: short for normalized_mutual_info_score.';
 
 -- Raises an error: nvi is short for normalized_variation_of_information.
 CREATE OR REPLACE MACRO clustereval.nvi(label, cluster) AS
-  clustereval._raise(concat(
-    'nvi is short for normalized_variation_of_information: ',
-    'call normalized_variation_of_information(label, cluster)'
-  ));
+  clustereval._raise_short('nvi', 'normalized_variation_of_information(label, cluster)');
 COMMENT ON MACRO clustereval.nvi IS 'Not a metric: short for normalized_variation_of_information.';
 
 -- Raises an error: ri is short for rand_score.
 CREATE OR REPLACE MACRO clustereval.ri(label, cluster) AS
-  clustereval._raise(concat(
-    'ri is short for rand_score: ',
-    'call rand_score(label, cluster)'
-  ));
+  clustereval._raise_short('ri', 'rand_score(label, cluster)');
 COMMENT ON MACRO clustereval.ri IS 'Not a metric: short for rand_score.';
 
 -- Raises an error: rmi is short for reduced_mutual_info_score.
 CREATE OR REPLACE MACRO clustereval.rmi(label, cluster) AS
-  clustereval._raise(concat(
-    'rmi is short for reduced_mutual_info_score: ',
-    'call reduced_mutual_info_score(label, cluster)'
-  ));
+  clustereval._raise_short('rmi', 'reduced_mutual_info_score(label, cluster)');
 COMMENT ON MACRO clustereval.rmi IS 'Not a metric: short for reduced_mutual_info_score.';
 
 -- Raises an error: sse is short for ssw.
@@ -815,10 +788,7 @@ COMMENT ON MACRO clustereval.sse IS 'Not a metric: short for ssw.';
 
 -- Raises an error: vi is short for variation_of_information.
 CREATE OR REPLACE MACRO clustereval.vi(label, cluster) AS
-  clustereval._raise(concat(
-    'vi is short for variation_of_information: ',
-    'call variation_of_information(label, cluster)'
-  ));
+  clustereval._raise_short('vi', 'variation_of_information(label, cluster)');
 COMMENT ON MACRO clustereval.vi IS 'Not a metric: short for variation_of_information.';
 
 -- Raises an error: vrc is short for calinski_harabasz_score.

@@ -50,8 +50,8 @@ def raising_macro(name: str, entry: Entry, reason: str) -> str:
         f"  );\n"
     )
     if entry.is_expression:
-        call = f"    {sql_literal(f'call {entry.name}({first}, cluster)')}\n"
-        body = f"  clustereval._raise(concat(\n    {sql_literal(f'{reason}: ')},\n{call}  ));\n"
+        call = sql_literal(f"{entry.name}({first}, cluster)")
+        body = f"  clustereval._raise_short({sql_literal(name)}, {call});\n"
     return (
         f"-- Raises an error: {reason}.\n"
         f"CREATE OR REPLACE MACRO clustereval.{name}({first}, cluster) AS\n{body}"

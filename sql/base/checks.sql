@@ -42,6 +42,10 @@ CREATE OR REPLACE MACRO clustereval._raise_column(column_name, report, arguments
     '), in this schema'
   ));
 
+-- Raises the error of a macro named by an abbreviation, `short`, of the aggregate `call`.
+CREATE OR REPLACE MACRO clustereval._raise_short(short, call) AS
+  clustereval._raise(concat(short, ' is short for a score: call ', call, ', in this schema'));
+
 ---------------------------------------------------------------------------------------------------
 -- Columns
 ---------------------------------------------------------------------------------------------------

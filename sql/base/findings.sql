@@ -73,7 +73,7 @@ CREATE OR REPLACE MACRO clustereval._noise_names(x, n, unit) AS
   string_agg(
     CASE
       WHEN n > 0 AND clustereval._looks_like_noise(x)
-        THEN concat(x, ' (', clustereval._count_as_text(n, unit), ')')
+        THEN concat(CAST(x AS VARCHAR), ' (', clustereval._count_as_text(n, unit), ')')
     END,
     ' or ' ORDER BY n DESC NULLS LAST, CAST(x AS VARCHAR) ASC NULLS LAST
   );

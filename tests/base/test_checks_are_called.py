@@ -8,6 +8,7 @@ it follows arguments through the bodies of the macros; in Polars each function g
 from __future__ import annotations
 
 import inspect
+import re
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -107,7 +108,7 @@ def public_aggregates() -> dict[str, macro_calls.Macro]:
         name: macro
         for name, macro in macro_calls.macros_by_name().items()
         if not macro.is_table and name[0] != "_" and macro.parameters[:2] == ("label", "cluster")
-        if "_raise_column" not in macro.body
+        if not re.search("_raise_(column|short)", macro.body)
     }
 
 
