@@ -10,7 +10,7 @@ from .exact import count_as_text, percent_as_text, ratio, whole_as_text, widen
 from .frames import aggregate_by, join_partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 #: The limits of findings, which sql/base/findings.sql repeats: a share of rows with one label below
 #: which a cluster is mixed, a share that is a problem, the share of a giant cluster, that of a
@@ -21,12 +21,11 @@ LOW_SILHOUETTE, FAR_RATIO = 0.25, 10
 
 #: Names that clusterings give to noise, in lower case and without blanks around them.
 NOISE_NAMES = ("-1", "-1.0", "noise", "outlier", "outliers", "unassigned", "unclustered")
-#: What to do if a cluster or a label is noise, and how a remark on it begins.
+#: What to do if a cluster or a label is noise.
 NOISE_ADVICE = {
     "cluster": "give noise and noise_as",
     "label": "make it NULL, so that these rows are left out",
 }
-_REMARKS = {"cluster": "no noise given", "label": "different labels"}
 #: The severities of findings, the worst first.
 _SEVERITIES = ("problem", "warning", "note")
 
@@ -120,41 +119,35 @@ def unknown_noise_as_text(noise: object) -> str:
 
 
 def remark_on_noise(
-    row_counts: pl.LazyFrame,
+    summary: pl.LazyFrame,
     keys: list[str],
-    sizes: Mapping[str, tuple[str, pl.LazyFrame]],
+    row_counts: pl.LazyFrame,
+    cluster_sizes: pl.LazyFrame,
     *,
     noise: object,
     unit: str,
 ) -> pl.LazyFrame:
-    """Return remarks on noise, in the columns `keys`, metric (the count concerned) and remark.
+    """Return the rows of a summary, with a remark in place of the meaning of n_noise if needed.
 
-    `row_counts` has the columns total and n_noise. `sizes` maps counts of clusters or labels to a
-    pair: 'cluster' or 'label', and a frame as for find_unnamed_noise. `unit` is the word for a row.
+    The other parameters are those of findings_on_sizes.
     """
+    dtype = cluster_sizes.collect_schema()["cluster"]
+    noisy = cluster_sizes.filter(looks_like_noise("cluster", dtype))
+    name = pl.col("cluster").cast(pl.String) if _has_noise_names(dtype) else pl.lit("")
+    size = pl.col("cluster_size")
+    named = pl.format("{} ({})", name, count_as_text(size, unit))
+    listed = named.sort_by(size, name, descending=[True, False]).str.join(" or ")
+    words = f"no noise given; if cluster {{}} is noise, {NOISE_ADVICE['cluster']}"
+    found = aggregate_by(
+        noisy, keys, {"remark": pl.when(pl.len() > 0).then(pl.format(words, listed))}
+    )
     if noise is not None:
         is_unknown = (pl.col("total") > 0) & (pl.col("n_noise") == 0)
         remark = pl.when(is_unknown).then(pl.lit(unknown_noise_as_text(noise)))
-        return row_counts.select(*keys, metric=pl.lit("n_noise"), remark=remark)
-    remarks = []
-    for count, (side, frame) in sizes.items():
-        dtype = frame.collect_schema()[side]
-        size, name = pl.col(f"{side}_size"), pl.col(side)
-        name = name.cast(pl.String) if _has_noise_names(dtype) else pl.lit("")
-        named = pl.format("{} ({})", name, count_as_text(size, unit))
-        listed = named.sort_by(size, name, descending=[True, False]).str.join(" or ")
-        words = f"{_REMARKS[side]}; if {side} {{}} is noise, {NOISE_ADVICE[side]}"
-        remark = pl.when(pl.len() > 0).then(pl.format(words, listed))
-        noisy = frame.filter(looks_like_noise(side, dtype))
-        found = aggregate_by(noisy, keys, {"remark": remark})
-        remarks.append(found.select(*keys, "remark", metric=pl.lit(count)))
-    return pl.concat(remarks)
-
-
-def add_remarks(rows: pl.LazyFrame, remarks: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the rows of a summary, with the result of remark_on_noise in place of meanings."""
-    remarked = rows.join(remarks, on=[*keys, "metric"], how="left", nulls_equal=True)
-    return remarked.with_columns(meaning=pl.coalesce("remark", "meaning"))
+        found = row_counts.select(*keys, remark=remark)
+    is_n_noise = pl.col("metric") == "n_noise"
+    remarked = join_partitions(summary, keys, found, how="left")
+    return remarked.with_columns(meaning=pl.coalesce(pl.when(is_n_noise).then("remark"), "meaning"))
 
 
 def mute_noise(findings: pl.LazyFrame, subjects: Sequence[str]) -> pl.LazyFrame:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_clustereval.base.checks import show_value
+from polars_clustereval.base.findings import findings_on_sizes
 from polars_clustereval.base.frames import align_structs
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .options import Call
     from .sources import Source
 
-__all__ = ["PLACEHOLDERS", "doubt_input", "doubt_labels"]
+__all__ = ["PLACEHOLDERS", "describe_left_out", "doubt_input", "doubt_labels"]
 
 # Texts that represent a missing label, in lower case and without blanks around them.
 PLACEHOLDERS = (
@@ -38,6 +39,26 @@ def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
         return _doubt_edges(sources, call)
     is_labeled = len(sources) == 1 and "label" in call.report.required
     return doubt_labels(sources[0], call) if is_labeled else []
+
+
+def describe_left_out(call: Call, result: pl.DataFrame) -> list[str]:
+    """Return notes that say which rows the scores are of, if a tenth or more are left out.
+
+    `result` contains the rows of the report. The notes are the findings of external_findings or
+    internal_findings, without those that are only notes.
+    """
+    names = ("n", "n_dropped", "n_noise", "n_clusters")
+    if not {*names} <= {*result.columns}:
+        return []
+    n_out = pl.col("n_noise") if call.arguments.get("noise_as") == "drop" else pl.lit(0)
+    sums = result.lazy().select(pl.col(names).sum()).rename({"n": "total"})
+    counts = sums.with_columns(total_noise=pl.col("total") + n_out)
+    unit, complement = ("point", "vector") if "vector" in call.arguments else ("row", "label")
+    sizes = pl.LazyFrame(schema={"cluster": pl.Int64, "cluster_size": pl.Int64})
+    found = findings_on_sizes(counts, sizes, [], noise=None, unit=unit, complement=complement)
+    is_left_out = pl.col("code").is_in(["dropped_rows", "noise_rows"])
+    rows = pl.concat(found, how="diagonal_relaxed").filter(is_left_out).collect()
+    return rows.filter(pl.col("severity") != "note")["finding"].to_list()
 
 
 def doubt_labels(source: Source, call: Call) -> list[str]:

@@ -148,8 +148,8 @@ def graph_report(
     ClusterEvalError
         If a column does not exist, if the ids and the ends of edges have different types, or if an
         option is unknown. When you collect the result, the error is also raised if an id is NULL or
-        has several rows with a cluster, if a weight is negative, NULL or not finite, or if the sum
-        of the weights overflows.
+        has several rows with a cluster, if a weight is negative, NULL or not finite, if the sum of
+        the weights overflows, or if there are nodes and edges, but no edge joins two nodes.
 
     Notes
     -----

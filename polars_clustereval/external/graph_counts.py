@@ -360,7 +360,32 @@ class Graph:
         weight = pl.col("weight").filter(pl.col("pair").is_not_null())
         sums = aggregate_by(edges, list(self.keys), {"weight": weight.sum()})
         facts = sums.select((2 * pl.col("weight")).is_finite().all())
-        return raise_on_collect(edges, facts, _check_weight_sums).cache()
+        edges = raise_on_collect(edges, facts, _check_weight_sums)
+        # A check of a frame that has no rows after a filter would be skipped.
+        return edges.map_batches(
+            self._check_pairs,
+            predicate_pushdown=False,
+            projection_pushdown=False,
+            slice_pushdown=False,
+        ).cache()
+
+    def _check_pairs(self, edges: pl.DataFrame) -> pl.DataFrame:
+        """Return `edges`. Raise an error if there are nodes and edges, but no edge joins two."""
+        if edges.is_empty() or edges["pair"].null_count() < edges.height:
+            return edges
+        ends = pl.concat([self.ends.select(*self.keys, id=end) for end in ("left", "right")])
+        by = [*self.keys, "id"]
+        strangers = ends.drop_nulls("id").join(self.nodes, on=by, how="anti", nulls_equal=True)
+        text = pl.col("id") if self.id_type.is_nested() else pl.col("id").cast(pl.String)
+        known = self.nodes.select(pl.col("id").sort().first()).collect().item()
+        other = strangers.select(pl.col("id").sort_by(text).first()).collect().item()
+        if known is not None and other is not None:
+            raise ClusterEvalError(
+                f"edges: expected edges between ids with a cluster, such as {show_value(known)}, "
+                f"got {edges['n_rows'].sum()} edges, each with another end, such as "
+                f"{show_value(other)}"
+            )
+        return edges
 
     @cached_property
     def edges(self) -> pl.LazyFrame:

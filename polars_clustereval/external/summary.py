@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_clustereval.base.checks import choose_terms
 from polars_clustereval.base.counts import LABEL_COUNTS
-from polars_clustereval.base.findings import add_remarks, remark_on_noise
+from polars_clustereval.base.findings import remark_on_noise
 from polars_clustereval.base.frames import list_meanings
 from polars_clustereval.base.metric_facts import metrics_of
 from polars_clustereval.base.tables import table_function
@@ -59,9 +59,9 @@ def external_summary(
         first. The columns are the partition columns, metric, value, best and meaning. metric is the
         name of the count or metric, and value is its value, which is NULL if the metric is
         undefined. best is the best value as text: a number, 'high' or 'low', or NULL if no value is
-        best. meaning says in a few words what the metric measures. In the rows of n_noise and
-        n_labels, it is a remark if a cluster or a label looks like noise, as in external_findings,
-        or if no row has the cluster `noise`.
+        best. meaning says in a few words what the metric measures. In the row of n_noise, it is a
+        remark if a cluster looks like noise, as in external_findings, or if no row has the cluster
+        `noise`.
 
     Raises
     ------
@@ -90,13 +90,9 @@ def external_summary(
     long = values.unpivot(index=keys, variable_name="metric", value_name="value")
     facts: dict[str, Count | MetricFacts] = {**LABEL_COUNTS, **metrics_of("external_report")}
     meanings = list_meanings(facts[name] for name in chosen)
-    sizes = {
-        "n_noise": ("cluster", table.cluster_sizes),
-        "n_labels": ("label", table.label_sizes),
-    }
-    remarks = remark_on_noise(table.row_counts, keys, sizes, noise=noise, unit="row")
-    summary = add_remarks(long.join(meanings, on="metric"), remarks, keys)
-    summary = summary.sort(*keys, "place", nulls_last=True)
+    rows, counts = long.join(meanings, on="metric"), (table.row_counts, table.cluster_sizes)
+    remarked = remark_on_noise(rows, keys, *counts, noise=noise, unit="row")
+    summary = remarked.sort(*keys, "place", nulls_last=True)
     return show_whole_texts(table.to_user_frame(frame, summary.select(*keys, *_SUMMARY_COLUMNS)))
 
 

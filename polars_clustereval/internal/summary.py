@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_clustereval.base.checks import choose_terms
 from polars_clustereval.base.counts import POINT_COUNTS
-from polars_clustereval.base.findings import add_remarks, remark_on_noise
+from polars_clustereval.base.findings import remark_on_noise
 from polars_clustereval.base.frames import list_meanings, to_user_frame
 from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.score_facts import entries_of
@@ -114,9 +114,8 @@ def internal_summary(
     meanings = list_meanings(facts[name] for name in chosen)
     counts = points.row_counts.rename({"n": "total"})
     clusters = points.spreads.filter(pl.col("n") > 0).select(*names, "cluster", cluster_size="n")
-    sizes = {"n_noise": ("cluster", clusters)}
-    remarks = remark_on_noise(counts, names, sizes, noise=noise, unit="point")
-    rows = points.with_fault_check(add_remarks(long.join(meanings, on="metric"), remarks, names))
+    rows = points.with_fault_check(long.join(meanings, on="metric"))
+    rows = remark_on_noise(rows, names, counts, clusters, noise=noise, unit="point")
     summary = rows.sort(*names, "place", nulls_last=True).select(*names, *_LONG_COLUMNS)
     return show_whole_texts(to_user_frame(frame, summary, points.keys))
 

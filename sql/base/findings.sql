@@ -67,8 +67,8 @@ CREATE OR REPLACE MACRO clustereval._unnamed_noise_as_text(kind, n, unit) AS
 CREATE OR REPLACE MACRO clustereval._unknown_noise_as_text(noise) AS
   concat('no row has cluster ', CAST(noise AS VARCHAR), ', the value of noise');
 
--- Those of the clusters or labels x of a group that look like noise, such as '-1 (70 rows)', or
--- NULL. n is the number of rows of x, and unit the word for a row.
+-- Those of the clusters x of a group that look like noise, such as '-1 (70 rows)', or NULL. n is
+-- the number of rows of x, and unit the word for a row.
 CREATE OR REPLACE MACRO clustereval._noise_names(x, n, unit) AS
   string_agg(
     CASE
@@ -78,18 +78,14 @@ CREATE OR REPLACE MACRO clustereval._noise_names(x, n, unit) AS
     ' or ' ORDER BY n DESC NULLS LAST, CAST(x AS VARCHAR) ASC NULLS LAST
   );
 
--- What a summary says in place of the meaning of a count, n_noise or n_labels, or NULL. names: that
--- of _noise_names. n and n_noise are counts of the report, and noise is the user's option.
-CREATE OR REPLACE MACRO clustereval._noise_remark(count_name, names, n, n_noise, noise) AS
+-- What a summary says in place of the meaning of n_noise, or NULL. names: that of _noise_names. n
+-- and n_noise are counts of the report, and noise is the user's option.
+CREATE OR REPLACE MACRO clustereval._noise_remark(names, n, n_noise, noise) AS
   CASE
-    WHEN noise IS NULL AND count_name = 'n_noise'
+    WHEN noise IS NULL
       THEN 'no noise given; if cluster ' || names || ' is noise, '
         || clustereval._noise_advice('cluster')
-    WHEN noise IS NULL AND count_name = 'n_labels'
-      THEN 'different labels; if label ' || names || ' is noise, '
-        || clustereval._noise_advice('label')
-    WHEN count_name = 'n_noise' AND n > 0 AND n_noise = 0
-      THEN clustereval._unknown_noise_as_text(noise)
+    WHEN n > 0 AND n_noise = 0 THEN clustereval._unknown_noise_as_text(noise)
   END;
 
 -- Severity of n rows of `whole` that are left out.

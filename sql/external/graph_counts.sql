@@ -227,7 +227,8 @@ CREATE OR REPLACE MACRO clustereval._graph_nodes(ids, noise_as) AS TABLE
 -- One row per edge: partition_key; low and high, the numbers of its nodes, with the lower number
 -- first; low_cluster and high_cluster, the numbers of their clusters; weight; and n_rows, the
 -- number of rows of the table for this edge. All rows with an end in no cluster are one row per
--- partition, with low NULL. nodes: rows of _graph_nodes; the rest are the user's arguments.
+-- partition, with low NULL and such an end (stranger). nodes: rows of _graph_nodes; the rest are
+-- the user's arguments.
 CREATE OR REPLACE MACRO clustereval._graph_edges(
   nodes, tbl, id, edges, "left", "right", weight, partition_by
 ) AS TABLE
@@ -247,6 +248,10 @@ CREATE OR REPLACE MACRO clustereval._graph_edges(
       ends.__ce_partition AS partition_key, one.node AS one_node, two.node AS two_node,
       one.cluster_no AS one_cluster, two.cluster_no AS two_cluster,
       one.node IS NOT NULL AND two.node IS NOT NULL AS is_whole,
+      LEAST(
+        CASE WHEN one.node IS NULL THEN CAST(ends.__ce_left AS VARCHAR) END,
+        CASE WHEN two.node IS NULL THEN CAST(ends.__ce_right AS VARCHAR) END
+      ) AS stranger,
       ends.__ce_weight AS weight
     FROM __ce_ends AS ends
     LEFT JOIN query_table(nodes) AS one
@@ -269,7 +274,8 @@ CREATE OR REPLACE MACRO clustereval._graph_edges(
         WHEN is_whole AND one_node < two_node THEN two_cluster
         WHEN is_whole THEN one_cluster
       END AS high_cluster,
-      joined.weight
+      joined.weight,
+      stranger
     FROM joined
   )
   SELECT
@@ -279,7 +285,8 @@ CREATE OR REPLACE MACRO clustereval._graph_edges(
     low_cluster,
     high_cluster,
     SUM(ordered.weight) AS weight,
-    CAST(COUNT(*) AS BIGINT) AS n_rows
+    CAST(COUNT(*) AS BIGINT) AS n_rows,
+    MIN(stranger) AS stranger
   FROM ordered
   -- The clusters follow from the nodes; as grouping keys they take less time than as aggregates.
   GROUP BY partition_key, low, high, low_cluster, high_cluster;
@@ -371,15 +378,18 @@ CREATE OR REPLACE MACRO clustereval._graph_edge_sums(edges) AS TABLE
   FROM sides
   GROUP BY cluster_no;
 
--- One row, is_finite = TRUE. Raises an error if the sum of the weights of the edges of a partition
--- is not finite. The volumes of clusters are up to twice that sum. edges: rows of _graph_edges.
-CREATE OR REPLACE MACRO clustereval._check_weight_sums(edges) AS TABLE
+-- One row, valid = TRUE. Raises an error if the sum of the weights of the edges of a partition is
+-- not finite (the volumes of clusters are up to twice that sum), or if there are nodes and edges,
+-- but no edge joins two nodes. nodes: rows of _graph_nodes; edges: rows of _graph_edges.
+CREATE OR REPLACE MACRO clustereval._check_graph_edges(nodes, edges) AS TABLE
   WITH sums AS (
-    SELECT SUM(weight) AS sum
+    SELECT
+      SUM(CASE WHEN low IS NOT NULL THEN weight END) AS sum,
+      SUM(n_rows) AS n, COUNT(low) AS n_joined, MIN(stranger) AS stranger
     FROM query_table(edges)
-    WHERE low IS NOT NULL
     GROUP BY partition_key
-  )
+  ),
+  known AS (SELECT MIN(id) AS id FROM query_table(nodes))
   SELECT
     CASE
       WHEN COUNT(CASE WHEN NOT isfinite(2 * sum) THEN 1 END) > 0
@@ -387,16 +397,23 @@ CREATE OR REPLACE MACRO clustereval._check_weight_sums(edges) AS TABLE
         'weight: expected weights with a finite sum over all edges, got a sum that overflows; ',
         'divide all weights by the same number'
       ))
+      WHEN SUM(n_joined) = 0 AND MIN(known.id) IS NOT NULL AND MIN(stranger) IS NOT NULL
+      THEN error(concat(
+        'edges: expected edges between ids with a cluster, such as ',
+        clustereval._show_value(MIN(known.id)), ', got ', SUM(n), ' edges, each with another end',
+        ', such as ', MIN(stranger)
+      ))
       ELSE TRUE
-    END AS is_finite
-  FROM sums;
+    END AS valid
+  FROM sums
+  CROSS JOIN known;
 
 -- One row per cluster: partition_key, cluster, cluster_no, n_nodes, the sums of _graph_edge_sums
 -- and the columns of _graph_extremes. If the cluster has no edge, hub is NULL and the other sums
--- and columns are 0. Raises the error of _check_weight_sums. The parameters are names of CTEs: the
--- rows of _graph_nodes and _graph_edges.
+-- and columns are 0. Raises the errors of _check_graph_edges. The parameters are names of CTEs:
+-- the rows of _graph_nodes and _graph_edges.
 CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
-  WITH checked AS (SELECT * FROM clustereval._check_weight_sums(edges)),
+  WITH checked AS (SELECT * FROM clustereval._check_graph_edges(nodes, edges)),
   sizes AS (
     SELECT
       cluster_no,
@@ -405,7 +422,7 @@ CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
       CAST(COUNT(*) AS BIGINT) AS n_nodes
     FROM query_table(nodes)
     GROUP BY cluster_no
-    HAVING (SELECT is_finite FROM checked)
+    HAVING (SELECT valid FROM checked)
   ),
   sums AS (SELECT * FROM clustereval._graph_edge_sums(edges)),
   extremes AS (SELECT * FROM clustereval._graph_extremes(edges))

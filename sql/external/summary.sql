@@ -20,17 +20,10 @@ CREATE OR REPLACE MACRO clustereval.external_summary(
   report AS (SELECT * FROM clustereval._scores_of_statistics(statistics, average_method, beta)),
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
   noise_names AS (
     SELECT
-      partition_key, 'n_noise' AS metric,
-      clustereval._noise_names(sizes.cluster, cluster_size, 'row') AS names
+      partition_key, clustereval._noise_names(sizes.cluster, cluster_size, 'row') AS names
     FROM cluster_sizes AS sizes
-    GROUP BY partition_key
-    UNION ALL
-    SELECT
-      partition_key, 'n_labels', clustereval._noise_names(sizes.label, label_size, 'row')
-    FROM label_sizes AS sizes
     GROUP BY partition_key
   ),
   summary AS (
@@ -44,14 +37,16 @@ CREATE OR REPLACE MACRO clustereval.external_summary(
     summary.value,
     summary.best,
     COALESCE(
-      clustereval._noise_remark(summary.metric, noisy.names, report.n, report.n_noise, noise),
+      CASE
+        WHEN summary.metric = 'n_noise'
+          THEN clustereval._noise_remark(noisy.names, report.n, report.n_noise, noise)
+      END,
       summary.meaning
     ) AS meaning
   FROM summary
   JOIN report ON report.partition_key IS NOT DISTINCT FROM summary.partition_key
   LEFT JOIN noise_names AS noisy
     ON noisy.partition_key IS NOT DISTINCT FROM summary.partition_key
-    AND noisy.metric = summary.metric
   WHERE clustereval._check_options(
     clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)
   )

@@ -29,7 +29,11 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     entry.value,
     entry.best,
     COALESCE(
-      clustereval._noise_remark(entry.metric, noise_names, n, n_noise, noise), entry.meaning
+      CASE
+        WHEN entry.metric = 'n_noise'
+          THEN clustereval._noise_remark(noise_names, n, n_noise, noise)
+      END,
+      entry.meaning
     ) AS meaning
   FROM __ce_values AS entry
   JOIN __ce_report AS report ON report.partition_key IS NOT DISTINCT FROM entry.partition_key

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from polars_clustereval.cli import engines, files, main
-from tests.support.command_line import ENGINE_NAMES, FRAME, ODD, POINTS, UNNAMED_NOISE
+from tests.support.command_line import ENGINE_NAMES, FRAME, LEFT_OUT, ODD, POINTS, UNNAMED_NOISE
 from tests.support.engines import quoted
 from tests.support.macro_store import MacroStore
 
@@ -68,11 +68,11 @@ def noted(capfd: pytest.CaptureFixture[str]) -> Noted:
 
 @pytest.fixture
 def run(noted: Noted) -> Run:
-    """Call for an output without a note, but for the one on a cluster -1 that may be noise."""
+    """Call for an output without a note, but for those on a cluster -1 and on rows left out."""
 
     def call(*arguments: str | Path) -> str:
         out, err = noted(*arguments)
-        assert UNNAMED_NOISE.sub("", err) == ""
+        assert LEFT_OUT.sub("", UNNAMED_NOISE.sub("", err)) == ""
         return out
 
     return call

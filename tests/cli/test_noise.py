@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from polars_clustereval.cli.reports import REPORTS
-from tests.support.command_line import ENGINE_NOTE, FRAME, VARIANT_CALLS
+from tests.support.command_line import ENGINE_NOTE, FRAME, LEFT_OUT, VARIANT_CALLS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +27,8 @@ def table(tmp_path: Path) -> Path:
 
 
 def notes_of(noted: Noted, *call: str | Path) -> list[str]:
-    """The lines on standard error, but for the one that names the engine."""
-    _, errors = noted(*call)
+    """The lines on standard error, but for those on the engine and on rows that are left out."""
+    errors = LEFT_OUT.sub("", noted(*call)[1])
     return [line for line in errors.splitlines() if f"{line}\n" != ENGINE_NOTE]
 
 
@@ -139,3 +139,36 @@ def test_names_of_noise_and_labels_that_look_like_it(noted: Noted, tmp_path: Pat
         ]
     frame.with_columns(cluster="cluster" + pl.col("cluster")).write_csv(path)
     assert len(notes_of(noted, "external", path, *columns)) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "columns", "unit"),
+    [
+        ("external", ("--label=label",), "row"),
+        ("internal", ("--vector=x",), "point"),
+        ("silhouette", ("--vector=x",), "point"),
+    ],
+)
+def test_scores_of_the_rows_that_are_left(
+    noted: Noted, tmp_path: Path, command: str, columns: tuple[str, ...], unit: str
+) -> None:
+    """A tenth of the rows is said, and less is not; both in the words of findings."""
+    frame = pl.DataFrame({"x": range(100), "label": [0, 1] * 50, "cluster": [0] * 50 + [1] * 50})
+    path = tmp_path / "rows.parquet"
+    for n_out in (9, 10):
+        is_out, missing = pl.col("x") < n_out, "vector" if unit == "point" else "label"
+        noisy = frame.with_columns(cluster=pl.when(is_out).then(-1).otherwise("cluster"))
+        noisy.write_parquet(path)
+        call = (command, path, *columns, "--cluster=cluster")
+        drop = ("--noise=-1", "--noise-as=drop")
+        left = f"and left out: the scores are of the 90 {unit}s that are left"
+        expected = [f"clustereval: {path}: 10 of 100 {unit}s are noise, {left}"]
+        found = noted(*call, *drop)[1].splitlines()
+        assert [x for x in found if "left out" in x] == (expected if n_out == 10 else [])
+        assert "left out" not in noted(*call, "--noise=-1", "--noise-as=cluster")[1]
+        frame.with_columns(cluster=pl.when(~is_out).then("cluster")).write_parquet(path)
+        left = f"are left out: the scores are of the 90 {unit}s that are left"
+        words = f"10 of 100 rows have no {missing} or no cluster, and {left}"
+        expected = [f"clustereval: {path}: {words}"]
+        found = noted(*call)[1].splitlines()
+        assert [x for x in found if "left out" in x] == (expected if n_out == 10 else [])

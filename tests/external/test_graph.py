@@ -398,6 +398,24 @@ def test_whole_numbers_of_different_types(engine: Engine) -> None:
     ]
 
 
+@pytest.mark.each
+@pytest.mark.parametrize("table", TABLES)
+def test_edges_of_other_ids(engine: Engine, table: str) -> None:
+    """An edge of two nodes is enough, and so is no edge, or an end that is missing."""
+    nodes, named = nodes_of([0, 0, 1]), edges_of([(0, 13), (12, 4)])
+    words = (
+        "edges: expected edges between ids with a cluster, such as 0, got 2 edges, each with "
+        "another end, such as 12"
+    )
+    with fails(engine, words):
+        ask(engine, table, nodes, named)
+    with fails(engine, words):
+        days = [frame.with_columns(day=pl.lit(1)) for frame in (nodes, named)]
+        ask(engine, table, *days, partition_by="day")
+    for clusters, pairs in (([0, 0, 1], [(0, 1), (12, 4)]), ([0, 0, 1], []), ([0], [(None, 0)])):
+        ask(engine, table, nodes_of(clusters), edges_of(pairs))
+
+
 @pytest.mark.gate
 def test_without_weights_each_row_weighs_one(engine: Engine) -> None:
     nodes, edges = (frame.filter(pl.col("run") < 20) for frame in random_graphs())
