@@ -27,18 +27,19 @@ CREATE OR REPLACE MACRO clustereval._valid_external_options(
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
--- One row per partition: partition_key and sums over its cells (label, cluster), in which a cell
--- counts copies times, where copies is the number of equal cells that it stands for (noise rows
--- counted as singletons). cell_pairs: ordered pairs of rows in the same cell. size_products: label
--- size x cluster size. links: triples of a row, another row of its label and another row of its
--- cluster. deviance: n ln(n / m) + m - n, where n is the number of rows of a cell and m is the
--- expected number if label and cluster were independent; the difference n - m is computed from
--- integers. hl and hc: entropy of the label given the cluster, and of the cluster given the label.
--- precision_rows, recall_rows and similar_rows: B-cubed precision, B-cubed recall and
--- element-centric similarity, summed over rows. exact_matches: labels that have the same rows as a
--- cluster. row_counts names a table with one row per partition (total, its number of rows), and
--- sized_cells names a table with one row per cell (n rows, copies, label_size, cluster_size).
+-- One row per partition with sums over its cells: partition_key and sums over its cells (label,
+-- cluster), in which a cell counts copies times, where copies is the number of equal cells that it
+-- stands for (noise rows counted as singletons). cell_pairs: ordered pairs of rows in the same
+-- cell. size_products: label size x cluster size. links: triples of a row, another row of its label
+-- and another row of its cluster. deviance: n ln(n / m) + m - n, where n is the number of rows of a
+-- cell and m is the expected number if label and cluster were independent; the difference n - m is
+-- computed from integers. hl and hc: entropy of the label given the cluster, and of the cluster
+-- given the label. precision_rows, recall_rows and similar_rows: B-cubed precision, B-cubed recall
+-- and element-centric similarity, summed over rows. exact_matches: labels that have the same rows
+-- as a cluster. row_counts names a table with one row per partition (total, its number of rows),
+-- and sized_cells names a table with one row per cell (n rows, copies, label_size, cluster_size).
 CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TABLE
+  -- Cells with the products of their sizes and counts, which are exact.
   WITH products AS (
     SELECT
       cell.partition_key,
@@ -55,6 +56,7 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
     JOIN query_table(row_counts) AS counts
       ON counts.partition_key IS NOT DISTINCT FROM cell.partition_key
   ),
+  -- Cells with the rows expected by chance, and the difference from them.
   differences AS (
     SELECT
       *,
@@ -62,12 +64,14 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
       CAST(scaled_n - size_product AS DOUBLE) AS scaled_difference
     FROM products
   ),
+  -- Cells with the relative difference from the rows expected by chance.
   relative_differences AS (
     SELECT
       *,
       scaled_difference / (rows * total + scaled_mean) AS relative_difference
     FROM differences
   ),
+  -- Cells with their terms of the sums over cells.
   cell_terms AS (
     SELECT
       partition_key, copies, n, label_size, cluster_size, size_product,
@@ -114,6 +118,7 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
 -- _row_groups.
 CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
+  -- The groups that are scored, which are the cells of the contingency table.
   cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
   label_sizes AS (SELECT *, 1 AS copies FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
@@ -126,6 +131,7 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
     SELECT *
     FROM clustereval._expected_totals(row_counts, label_sizes, cluster_sizes, adjusted)
   ),
+  -- One row per partition with the sums over its labels, clusters and cells.
   totals AS (
     SELECT
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
@@ -161,8 +167,8 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
     precision_rows, recall_rows, similar_rows, exact_matches
   FROM totals;
 
--- One row per partition: the columns of _statistics_of_groups, for the parameters of
--- external_report.
+-- One row per partition with the statistics of its scores: the columns of _statistics_of_groups,
+-- for the parameters of external_report.
 CREATE OR REPLACE MACRO clustereval._external_statistics(
   tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
 ) AS TABLE
@@ -237,6 +243,7 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
+  -- The groups that are scored, which are the cells of the contingency table.
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells))
   SELECT
@@ -282,6 +289,7 @@ CREATE OR REPLACE MACRO clustereval.external_label_report(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
+  -- The groups that are scored, which are the cells of the contingency table.
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   label_sizes AS (SELECT * FROM clustereval._label_sizes(cells))
   SELECT
@@ -336,6 +344,7 @@ CREATE OR REPLACE MACRO clustereval._check_record_ids(records) AS TABLE
 CREATE OR REPLACE MACRO clustereval._record_sizes(
   tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
 ) AS TABLE
+  -- The columns of the call, for each row of the table.
   WITH __ce_rows AS (
     SELECT
       partition_by AS __ce_partition,
@@ -360,6 +369,7 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
       'partition_by', partition_by
     )
   ),
+  -- Rows that have a label and a cluster.
   __ce_complete_rows AS (
     SELECT
       *,
@@ -370,11 +380,13 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
       OR __ce_is_check_row
   ),
   __ce_faults AS (SELECT * FROM clustereval._check_record_ids(__ce_complete_rows)),
+  -- Rows that are scored, marked if they count as singletons.
   __ce_counted_rows AS (
     SELECT *, __ce_noisy AND noise_as = 'singletons' AS __ce_is_singleton
     FROM __ce_complete_rows
     WHERE NOT (__ce_noisy AND noise_as = 'drop') AND (SELECT n_faults FROM __ce_faults) = 0
   ),
+  -- Rows with the sizes of their label, of their cluster and of their cell.
   __ce_row_sizes AS (
     SELECT
       *,

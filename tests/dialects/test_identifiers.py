@@ -112,6 +112,23 @@ def test_the_comment_says_what_and_how() -> None:
     assert query.splitlines()[len(comment)].startswith("WITH ")
 
 
+def test_a_comment_of_a_cte_is_that_above_its_macro() -> None:
+    """_label_sizes of sql/external/contingency.sql, and the CTE cells, which is no macro's."""
+    text = pairs_query("duckdb", "l", compact=False)
+    sizes = "One row per (partition_key, label) with its size."
+    assert f"__ce_label_sizes AS (\n  /* {sizes} */\n  SELECT" in text
+    assert "/* The groups that are scored, which are the cells of the contingency table. */" in text
+
+
+@pytest.mark.parametrize(("compact", "start"), [(False, "-- dialect"), (True, "/* dialect")])
+@pytest.mark.filterwarnings(NEVER_EXECUTED)
+def test_the_text_says_that_it_was_never_executed(compact: bool, start: str) -> None:
+    text = pairs_query("snowflake", "l", compact=compact)
+    assert f"{start} 'snowflake': its queries have never been executed, only translated" in text
+    assert len(sqlglot.parse(text, dialect="snowflake")) == 1
+    assert "never been executed" not in pairs_query("spark", "l", compact=compact)
+
+
 @pytest.mark.parametrize(
     "end", ["\n", "\r", "\r\n", "\u2028", "\x85", "\x0b", "*/", "-- "], ids=ascii
 )
