@@ -651,24 +651,39 @@ CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
     clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, tn) AS adjusted_fowlkes_mallows_score,
     clustereval._multinomial_adjusted_rand_score(tp, fp, fn, tn, total, links)
       AS multinomial_adjusted_rand_score,
-    clustereval._label_entropy(mi, hl) AS label_entropy,
-    clustereval._cluster_entropy(mi, hc) AS cluster_entropy,
-    clustereval._joint_entropy(mi, hl, hc) AS joint_entropy,
-    clustereval._label_entropy_given_cluster(hl) AS label_entropy_given_cluster,
-    clustereval._cluster_entropy_given_label(hc) AS cluster_entropy_given_label,
+    clustereval._label_entropy(mi, label_entropy_given_cluster) AS label_entropy,
+    clustereval._cluster_entropy(mi, cluster_entropy_given_label) AS cluster_entropy,
+    clustereval._joint_entropy(mi, label_entropy_given_cluster, cluster_entropy_given_label)
+      AS joint_entropy,
+    clustereval._label_entropy_given_cluster(label_entropy_given_cluster)
+      AS label_entropy_given_cluster,
+    clustereval._cluster_entropy_given_label(cluster_entropy_given_label)
+      AS cluster_entropy_given_label,
     clustereval._mutual_info_score(mi) AS mutual_info_score,
-    clustereval._normalized_mutual_info_score(mi, hl, hc, average_method)
-      AS normalized_mutual_info_score,
-    clustereval._adjusted_mutual_info_score(mi, hl, hc, emi, ehl, ehc, average_method)
-      AS adjusted_mutual_info_score,
+    clustereval._normalized_mutual_info_score(
+      mi, label_entropy_given_cluster, cluster_entropy_given_label, average_method
+    ) AS normalized_mutual_info_score,
+    clustereval._adjusted_mutual_info_score(
+      mi, label_entropy_given_cluster, cluster_entropy_given_label, emi,
+      expected_label_entropy_given_cluster, expected_cluster_entropy_given_label,
+      average_method
+    ) AS adjusted_mutual_info_score,
     clustereval._expected_mutual_info(emi) AS expected_mutual_info,
-    clustereval._homogeneity_score(mi, hl, hc) AS homogeneity_score,
-    clustereval._completeness_score(mi, hl, hc) AS completeness_score,
-    clustereval._v_measure_score(mi, hl, hc, beta) AS v_measure_score,
-    clustereval._variation_of_information(hl, hc) AS variation_of_information,
-    clustereval._normalized_variation_of_information(mi, hl, hc)
-      AS normalized_variation_of_information,
-    clustereval._normalized_information_distance(mi, hl, hc) AS normalized_information_distance,
+    clustereval._homogeneity_score(mi, label_entropy_given_cluster, cluster_entropy_given_label)
+      AS homogeneity_score,
+    clustereval._completeness_score(mi, label_entropy_given_cluster, cluster_entropy_given_label)
+      AS completeness_score,
+    clustereval._v_measure_score(
+      mi, label_entropy_given_cluster, cluster_entropy_given_label, beta
+    ) AS v_measure_score,
+    clustereval._variation_of_information(label_entropy_given_cluster, cluster_entropy_given_label)
+      AS variation_of_information,
+    clustereval._normalized_variation_of_information(
+      mi, label_entropy_given_cluster, cluster_entropy_given_label
+    ) AS normalized_variation_of_information,
+    clustereval._normalized_information_distance(
+      mi, label_entropy_given_cluster, cluster_entropy_given_label
+    ) AS normalized_information_distance,
     clustereval._purity(in_majority_labels, total) AS purity,
     clustereval._inverse_purity(in_majority_clusters, total) AS inverse_purity,
     clustereval._class_f_measure(matched_rows, total) AS class_f_measure,
@@ -715,7 +730,8 @@ CREATE OR REPLACE MACRO clustereval._resolution_scores(
     clustereval._talburt_wang_index(n_labels, n_clusters, n_cells) AS talburt_wang_index,
     clustereval._basic_merge_distance(n_labels, n_clusters, n_cells) AS basic_merge_distance,
     clustereval._generalized_merge_distance(
-      n_labels, n_clusters, n_cells, fp, fn, hl, hc, total, split_cost, merge_cost
+      n_labels, n_clusters, n_cells, fp, fn, label_entropy_given_cluster,
+      cluster_entropy_given_label, total, split_cost, merge_cost
     ) AS generalized_merge_distance,
     clustereval._muc_precision(total, n_cells, n_labels, n_clusters) AS muc_precision,
     clustereval._muc_recall(total, n_cells, n_labels, n_clusters) AS muc_recall,
@@ -730,8 +746,9 @@ CREATE OR REPLACE MACRO clustereval._resolution_scores(
     clustereval._correlation_distance(tp, fp, fn, tn) AS correlation_distance,
     reduced AS reduced_mutual_info_score,
     clustereval._normalized_reduced_mutual_info_score(
-      reduced, total, n_labels, mi, hl, hc, label_remainders, label_tables,
-      label_factorials, label_excess
+      reduced, total, n_labels, mi, label_entropy_given_cluster,
+      cluster_entropy_given_label, label_remainders, label_tables, label_factorials,
+      label_excess
     ) AS normalized_reduced_mutual_info_score
   FROM query_table(statistics);
 

@@ -98,6 +98,13 @@ CREATE OR REPLACE MACRO clustereval._greatest_value(metric, n) AS
 GREATEST = {"n (n - 1)": "CAST(n AS DOUBLE) * (n - 1)", "2 n": "2 * n"}
 #: A metric that is computed with the statistics, since the normalized one needs it too.
 STATISTICS = {"reduced_mutual_info_score": "reduced"}
+#: Parameters of formulas -> the statistics, whose names are for readers of the queries of to_sql.
+CONDITIONAL_ENTROPIES = {
+    "hl": "label_entropy_given_cluster",
+    "hc": "cluster_entropy_given_label",
+    "ehl": "expected_label_entropy_given_cluster",
+    "ehc": "expected_cluster_entropy_given_label",
+}
 NOISE = "Leave noise out: CASE WHEN cluster <> -1 THEN cluster END."
 
 
@@ -179,6 +186,7 @@ def column(name: str) -> str:
     if f"_{name}" not in definitions:
         raise ClusterEvalError(f"expected the macro _{name} of the statistics in sql/external")
     arguments, _ = definitions[f"_{name}"]
+    arguments = [CONDITIONAL_ENTROPIES.get(argument, argument) for argument in arguments]
     call = f"clustereval._{name}({', '.join(arguments)})"
     for line in (f"    {call} AS {name}", f"    {call}\n      AS {name}"):
         if max(map(len, line.splitlines())) < WIDTH:

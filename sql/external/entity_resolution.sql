@@ -73,8 +73,8 @@ CREATE OR REPLACE MACRO clustereval._resolution_totals(groups) AS TABLE
   SELECT
     totals.*,
     cells.cell_pairs,
-    cells.hl, cells.hc, cells.precision_rows, cells.recall_rows,
-    cells.similar_rows, cells.exact_matches,
+    cells.label_entropy_given_cluster, cells.cluster_entropy_given_label, cells.precision_rows,
+    cells.recall_rows, cells.similar_rows, cells.exact_matches,
     clustereval._mutual_information(totals.total, cells.deviance, cells.size_products) AS mi,
     lea.n_cells, lea.lea_precision_rows, lea.lea_recall_rows,
     closest_labels.closest_labels, closest_clusters.closest_clusters,

@@ -316,7 +316,7 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
   JOIN ranges ON ranges.n_nodes = CAST(below + above + 1 AS BIGINT);
 
 -- One row per distinct pair of sizes (n, a, b) with its expectations: its terms of the expected
--- mutual information (emi) and of the expected conditional entropies (ehl, ehc). nodes: rows of
+-- mutual information (emi) and of the expected conditional entropies. nodes: rows of
 -- _overlap_nodes. Each stage has only the columns that later stages need, since every column takes
 -- time.
 CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
@@ -372,15 +372,17 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
       MAX(stride) AS stride,
       SUM(weight) * n AS weight_sum,
       SUM(weight * d1) AS emi,
-      SUM(weight * x1 * clustereval._log_ratio_at(b, x1, vb)) AS ehl,
-      SUM(weight * x1 * clustereval._log_ratio_at(a, x1, va)) AS ehc
+      SUM(weight * x1 * clustereval._log_ratio_at(b, x1, vb))
+        AS expected_label_entropy_given_cluster,
+      SUM(weight * x1 * clustereval._log_ratio_at(a, x1, va))
+        AS expected_cluster_entropy_given_label
     FROM weights
     -- Always true. The condition keeps DuckDB 2 from pulling all stages into one expression below
     -- the join, which takes twice as long; it is evaluated twice, so it uses an early stage.
     WHERE v1 > -2
     GROUP BY n, a, b
   )
-  -- With a stride, ehl and ehc follow from emi and the entropies of the sizes.
+  -- With a stride, the conditional entropies follow from emi and the entropies of the sizes.
   SELECT
     n,
     a,
@@ -390,24 +392,23 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
       WHEN stride > 1
       THEN clustereval._independent_entropy_term(n, a, b)
         - emi / weight_sum
-      ELSE ehl / weight_sum
-    END AS ehl,
+      ELSE expected_label_entropy_given_cluster / weight_sum
+    END AS expected_label_entropy_given_cluster,
     CASE
       WHEN stride > 1
       THEN clustereval._independent_entropy_term(n, b, a)
         - emi / weight_sum
-      ELSE ehc / weight_sum
-    END AS ehc
+      ELSE expected_cluster_entropy_given_label / weight_sum
+    END AS expected_cluster_entropy_given_label
   FROM pair_sums;
 
 -- One row per partition with its information expected by chance: partition_key, and the
--- expectations, for random labelings of the same sizes, of the mutual information (emi), of the
--- entropy of the label given the cluster (ehl) and of the entropy of the cluster given the label
--- (ehc), in nats. The parameters name three tables with the column partition_key. The first has one
--- row per partition (total, its number of rows), the second has one row per label (label_size), and
--- the third has one row per cluster (cluster_size). The last two also have copies, the number of
--- labels or clusters that a row stands for. The result is empty, at no cost, unless the BOOLEAN
--- wanted is TRUE.
+-- expectations, for random labelings of the same sizes, of the mutual information (emi) and of both
+-- conditional entropies, in nats. The parameters name three tables with the column partition_key.
+-- The first has one row per partition (total, its number of rows), the second has one row per label
+-- (label_size), and the third has one row per cluster (cluster_size). The last two also have
+-- copies, the number of labels or clusters that a row stands for. The result is empty, at no cost,
+-- unless the BOOLEAN wanted is TRUE.
 CREATE OR REPLACE MACRO clustereval._expected_totals(
   row_counts, label_sizes, cluster_sizes, wanted
 ) AS TABLE
@@ -437,8 +438,10 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
   SELECT
     pairs.partition_key,
     clustereval._compensated_sum(pairs.multiplicity * terms.emi) AS emi,
-    clustereval._compensated_sum(pairs.multiplicity * terms.ehl) AS ehl,
-    clustereval._compensated_sum(pairs.multiplicity * terms.ehc) AS ehc
+    clustereval._compensated_sum(pairs.multiplicity * terms.expected_label_entropy_given_cluster)
+      AS expected_label_entropy_given_cluster,
+    clustereval._compensated_sum(pairs.multiplicity * terms.expected_cluster_entropy_given_label)
+      AS expected_cluster_entropy_given_label
   FROM size_pairs AS pairs
   JOIN pair_values AS terms
     ON terms.n = pairs.n

@@ -33,11 +33,12 @@ CREATE OR REPLACE MACRO clustereval._valid_external_options(
 -- cell. size_products: label size x cluster size. links: triples of a row, another row of its label
 -- and another row of its cluster. deviance: n ln(n / m) + m - n, where n is the number of rows of a
 -- cell and m is the expected number if label and cluster were independent; the difference n - m is
--- computed from integers. hl and hc: entropy of the label given the cluster, and of the cluster
--- given the label. precision_rows, recall_rows and similar_rows: B-cubed precision, B-cubed recall
--- and element-centric similarity, summed over rows. exact_matches: labels that have the same rows
--- as a cluster. row_counts names a table with one row per partition (total, its number of rows),
--- and sized_cells names a table with one row per cell (n rows, copies, label_size, cluster_size).
+-- computed from integers. label_entropy_given_cluster and cluster_entropy_given_label: conditional
+-- entropies in nats. precision_rows, recall_rows and similar_rows: B-cubed precision, B-cubed
+-- recall and element-centric similarity, summed over rows. exact_matches: labels that have the same
+-- rows as a cluster. row_counts names a table with one row per partition (total, its number of
+-- rows), and sized_cells names a table with one row per cell (n rows, copies, label_size,
+-- cluster_size).
 CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TABLE
   -- Cells with the products of their sizes and counts, which are exact.
   WITH products AS (
@@ -77,8 +78,8 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
       partition_key, copies, n, label_size, cluster_size, size_product,
       clustereval._cell_links(n, label_size, cluster_size) AS links,
       clustereval._deviance(rows, mean, scaled_difference / total, relative_difference) AS deviance,
-      rows / total * clustereval._log_ratio(cluster_size, n) AS hl,
-      rows / total * clustereval._log_ratio(label_size, n) AS hc,
+      rows / total * clustereval._log_ratio(cluster_size, n) AS label_entropy_given_cluster,
+      rows / total * clustereval._log_ratio(label_size, n) AS cluster_entropy_given_label,
       rows * clustereval._ratio(n, cluster_size) AS precision_rows,
       rows * clustereval._ratio(n, label_size) AS recall_rows,
       rows * clustereval._element_similarity(n, label_size, cluster_size) AS similar_rows
@@ -90,8 +91,10 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
     SUM(CASE WHEN copies = 1 THEN size_product ELSE size_product * copies END) AS size_products,
     clustereval._compensated_sum(links * copies) AS links,
     clustereval._compensated_sum(deviance * copies) AS deviance,
-    clustereval._compensated_sum(hl * copies) AS hl,
-    clustereval._compensated_sum(hc * copies) AS hc,
+    clustereval._compensated_sum(label_entropy_given_cluster * copies)
+      AS label_entropy_given_cluster,
+    clustereval._compensated_sum(cluster_entropy_given_label * copies)
+      AS cluster_entropy_given_label,
     clustereval._compensated_sum(precision_rows * copies) AS precision_rows,
     clustereval._compensated_sum(recall_rows * copies) AS recall_rows,
     clustereval._compensated_sum(similar_rows * copies) AS similar_rows,
@@ -108,13 +111,14 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
 -- are computed. Rows: total (the rows that are scored, which are neither dropped nor left out as
 -- noise), n_dropped (label or cluster NULL) and n_noise (all noise). Labels and clusters: n_labels,
 -- n_clusters. Pairs of rows: tp, fp, fn, tn and fn_minus_fp, unordered, as DOUBLE, and links (see
--- _cell_totals). Information in nats: mi (mutual information), hl (entropy of the label given the
--- cluster), hc (of the cluster given the label), and their expectations for random labelings, emi,
--- ehl and ehc, NULL if adjusted is FALSE. Matching: in_majority_labels (rows with the majority
--- label of their cluster), in_majority_clusters (rows in the majority cluster of their label),
--- matched_rows (sum over labels of size x best F1 score with a cluster), precision_rows,
--- recall_rows and similar_rows (sums over rows of B-cubed precision, B-cubed recall and
--- element-centric similarity), and exact_matches (clusters that equal a label). groups: rows of
+-- _cell_totals). Information in nats: mi (mutual information), label_entropy_given_cluster and
+-- cluster_entropy_given_label (conditional entropies, which formulas call hl and hc), and the
+-- expectations of these three for random labelings, emi, expected_label_entropy_given_cluster and
+-- expected_cluster_entropy_given_label, NULL if adjusted is FALSE. Matching: in_majority_labels
+-- (rows with the majority label of their cluster), in_majority_clusters (rows in the majority
+-- cluster of their label), matched_rows (sum over labels of size x best F1 score with a cluster),
+-- precision_rows, recall_rows and similar_rows (sums over rows of B-cubed precision, B-cubed recall
+-- and element-centric similarity), and exact_matches (clusters that equal a label). groups: rows of
 -- _row_groups.
 CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
@@ -138,10 +142,11 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
       labels.n_labels, labels.label_pairs, labels.in_majority_clusters,
       clusters.n_clusters, clusters.cluster_pairs, clusters.in_majority_labels,
       cells.cell_pairs, cells.links, cells.deviance, cells.size_products,
-      cells.hl, cells.hc, cells.exact_matches,
+      cells.label_entropy_given_cluster, cells.cluster_entropy_given_label, cells.exact_matches,
       cells.precision_rows, cells.recall_rows, cells.similar_rows,
       matches.matched_rows,
-      expected.emi, expected.ehl, expected.ehc
+      expected.emi, expected.expected_label_entropy_given_cluster,
+      expected.expected_cluster_entropy_given_label
     FROM row_counts AS counts
     LEFT JOIN label_totals AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
@@ -162,7 +167,8 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
     CAST(clustereval._halve(label_pairs - cluster_pairs) AS DOUBLE) AS fn_minus_fp,
     links,
     clustereval._mutual_information(total, deviance, size_products) AS mi,
-    hl, hc, emi, ehl, ehc,
+    label_entropy_given_cluster, cluster_entropy_given_label, emi,
+    expected_label_entropy_given_cluster, expected_cluster_entropy_given_label,
     in_majority_labels, in_majority_clusters, matched_rows,
     precision_rows, recall_rows, similar_rows, exact_matches
   FROM totals;

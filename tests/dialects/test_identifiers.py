@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import duckdb
@@ -118,6 +119,13 @@ def test_a_comment_of_a_cte_is_that_above_its_macro() -> None:
     sizes = "One row per (partition_key, label) with its size."
     assert f"__ce_label_sizes AS (\n  /* {sizes} */\n  SELECT" in text
     assert "/* The groups that are scored, which are the cells of the contingency table. */" in text
+
+
+def test_columns_have_names_that_a_reviewer_understands() -> None:
+    given = {"tbl": "t", "label": "l", "cluster": "c", "metrics": ["v_measure_score"]}
+    text = ce.to_sql("external_report", dialect="duckdb", **given)
+    assert "WHEN label_entropy_given_cluster + cluster_entropy_given_label = 0" in text
+    assert not re.search(r"\b[he][hl]?[lc]\b", text)
 
 
 @pytest.mark.parametrize(("compact", "start"), [(False, "-- dialect"), (True, "/* dialect")])
