@@ -16,6 +16,7 @@ from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.report import check_report_options
 
 from .arguments import (
+    check_columns,
     check_kept_cells,
     check_silhouette,
     check_tables,
@@ -204,6 +205,7 @@ def to_sql(
         options["weights"] = given["weights"] = [float(number) for number in weights]
     columns = {key: given[key] for key in _COLUMN_PARAMETERS}
     tables = {key: given[key] for key in _TABLE_PARAMETERS}
+    check_columns(columns)
     check_tables(name, {**tables, "id": id, "cluster": cluster})
     check_macro_options(name, options)
     if name in _LABEL_TABLES:

@@ -128,6 +128,12 @@ def test_columns_have_names_that_a_reviewer_understands() -> None:
     assert not re.search(r"\b[he][hl]?[lc]\b", text)
 
 
+def test_several_columns_of_partitions_are_an_error() -> None:
+    words = r"partition_by: expected the name of one column, got \['a', 'b'\]; combine .*concat"
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        pairs_query("postgres", "l", partition_by=["a", "b"])
+
+
 @pytest.mark.parametrize(("compact", "start"), [(False, "-- dialect"), (True, "/* dialect")])
 @pytest.mark.filterwarnings(NEVER_EXECUTED)
 def test_the_text_says_that_it_was_never_executed(compact: bool, start: str) -> None:
