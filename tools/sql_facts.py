@@ -33,12 +33,12 @@ HEAD = """\
 MEANINGS = """\
 -- One row per {what} of {table}, in its order (place): metric, its name; best, its
 -- best value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
--- measures, in a few words.
+-- measures, in a few words; family, its kind.
 CREATE OR REPLACE MACRO clustereval._{what}_meanings() AS TABLE
   SELECT *
   FROM (VALUES
 {rows}
-  ) AS meanings (place, metric, best, meaning);
+  ) AS meanings (place, metric, best, meaning, family);
 """
 NAMES = """\
 -- List of the names of the metrics of external_report, in its order, those of _metric_meanings: for
@@ -58,7 +58,8 @@ CREATE OR REPLACE MACRO clustereval._{what}_values({parameters}) AS TABLE
 {cases}
     END AS value,
     meanings.best,
-    meanings.meaning
+    meanings.meaning,
+    meanings.family
   FROM query_table(report) AS scores
   CROSS JOIN clustereval._{what}_meanings() AS meanings{condition};
 """
@@ -135,7 +136,9 @@ def meanings_macro(what: str, table: str, scores: Scores) -> str:
     first = 1 if what in ("metric", "index") else 1 - len(scores)
     for place, x in enumerate(scores, first):
         best = sql_literal(x.best) if x.best else "CAST(NULL AS VARCHAR)"
-        rows.append(f"    ({place}, {sql_literal(x.name)}, {best}, {sql_literal(x.meaning)})")
+        row = f"    ({place}, {sql_literal(x.name)}, {best}, {sql_literal(x.meaning)},"
+        gap = " " if len(f"{row} {sql_literal(x.family)}),") < WIDTH else "\n     "
+        rows.append(f"{row}{gap}{sql_literal(x.family)})")
     return MEANINGS.format(what=what, table=table, rows=",\n".join(rows))
 
 
