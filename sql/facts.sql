@@ -649,6 +649,27 @@ CREATE OR REPLACE MACRO clustereval._metric_names() AS [
     'exact_match_f_score'
   ];
 
+-- The end of the error about an unknown metric: the metric of external_report that is meant, if its
+-- name is an abbreviation or a name in other libraries.
+CREATE OR REPLACE MACRO clustereval._metric_hint(metric) AS
+  coalesce('; did you mean ''' || CASE regexp_replace(lower(metric), '_score$', '')
+    WHEN 'ami' THEN 'adjusted_mutual_info_score'
+    WHEN 'ari' THEN 'adjusted_rand_score'
+    WHEN 'bcubed' THEN 'bcubed_f_score'
+    WHEN 'completeness' THEN 'completeness_score'
+    WHEN 'emi' THEN 'expected_mutual_info'
+    WHEN 'entropy' THEN 'label_entropy'
+    WHEN 'fmi' THEN 'fowlkes_mallows_score'
+    WHEN 'homogeneity' THEN 'homogeneity_score'
+    WHEN 'jaccard' THEN 'jaccard_index'
+    WHEN 'mi' THEN 'mutual_info_score'
+    WHEN 'nmi' THEN 'normalized_mutual_info_score'
+    WHEN 'nvi' THEN 'normalized_variation_of_information'
+    WHEN 'ri' THEN 'rand_score'
+    WHEN 'v_measure' THEN 'v_measure_score'
+    WHEN 'vi' THEN 'variation_of_information'
+  END || '''?', '');
+
 -- One row per partition: all columns of external_report, from the rows of _statistics_of_groups and
 -- these options of external_report. A metric whose statistics are NULL is NULL.
 CREATE OR REPLACE MACRO clustereval._scores_of_statistics(

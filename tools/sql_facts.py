@@ -10,6 +10,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from polars_clustereval.base.counts import LABEL_COUNTS, POINT_COUNTS
+from polars_clustereval.base.unknown_names import OTHER_NAMES
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros import macro_definitions
 from tools.metric_docstrings import metrics_in_report
@@ -46,6 +47,13 @@ NAMES = """\
 CREATE OR REPLACE MACRO clustereval._metric_names() AS [
 {names}
   ];
+
+-- The end of the error about an unknown metric: the metric of external_report that is meant, if its
+-- name is an abbreviation or a name in other libraries.
+CREATE OR REPLACE MACRO clustereval._metric_hint(metric) AS
+  coalesce('; did you mean ''' || CASE regexp_replace(lower(metric), '_score$', '')
+{others}
+  END || '''?', '');
 """
 VALUES = """\
 {header}
@@ -246,7 +254,14 @@ def sql_facts(metrics: Sequence[MetricFacts], indices: Sequence[Entry]) -> str:
         meanings_macro(*of_labels),
         values_macro(*of_labels),
         meanings_macro(*of_report),
-        NAMES.format(names=name_lines((sql_literal(x.name) for x in listed), "    ")),
+        NAMES.format(
+            names=name_lines((sql_literal(x.name) for x in listed), "    "),
+            others="\n".join(
+                f"    WHEN {sql_literal(other)} THEN {sql_literal(name)}"
+                for other, name in OTHER_NAMES.items()
+                if name in {x.name for x in listed}
+            ),
+        ),
         report_macro(
             "external_report",
             "_scores_of_statistics",
