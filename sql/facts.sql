@@ -515,16 +515,16 @@ COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
 
 -- One row per count of external_report, in its order (place): metric, its name; best, its
 -- best value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
--- measures, in a few words.
+-- measures, in a few words; family, its kind.
 CREATE OR REPLACE MACRO clustereval._count_meanings() AS TABLE
   SELECT *
   FROM (VALUES
-    (-4, 'n', CAST(NULL AS VARCHAR), 'rows that are scored'),
-    (-3, 'n_dropped', CAST(NULL AS VARCHAR), 'rows left out: no label or no cluster'),
-    (-2, 'n_noise', CAST(NULL AS VARCHAR), 'rows whose cluster is noise'),
-    (-1, 'n_labels', CAST(NULL AS VARCHAR), 'different labels'),
-    (0, 'n_clusters', CAST(NULL AS VARCHAR), 'different clusters')
-  ) AS meanings (place, metric, best, meaning);
+    (-4, 'n', CAST(NULL AS VARCHAR), 'rows that are scored', 'counts'),
+    (-3, 'n_dropped', CAST(NULL AS VARCHAR), 'rows left out: no label or no cluster', 'counts'),
+    (-2, 'n_noise', CAST(NULL AS VARCHAR), 'rows whose cluster is noise', 'counts'),
+    (-1, 'n_labels', CAST(NULL AS VARCHAR), 'different labels', 'counts'),
+    (0, 'n_clusters', CAST(NULL AS VARCHAR), 'different clusters', 'counts')
+  ) AS meanings (place, metric, best, meaning, family);
 
 -- One row per partition and count of external_report: partition_key, value, and the columns of
 -- _count_meanings. report: rows of _external_report.
@@ -541,63 +541,94 @@ CREATE OR REPLACE MACRO clustereval._count_values(report) AS TABLE
       WHEN 'n_clusters' THEN scores.n_clusters
     END AS value,
     meanings.best,
-    meanings.meaning
+    meanings.meaning,
+    meanings.family
   FROM query_table(report) AS scores
   CROSS JOIN clustereval._count_meanings() AS meanings;
 
 -- One row per metric of external_report, in its order (place): metric, its name; best, its
 -- best value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
--- measures, in a few words.
+-- measures, in a few words; family, its kind.
 CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
   SELECT *
   FROM (VALUES
-    (1, 'rand_score', '1', 'share of pairs of rows on which both agree'),
-    (2, 'adjusted_rand_score', '1', 'Rand index corrected for chance: 0 if random'),
-    (3, 'fowlkes_mallows_score', '1', 'geometric mean of pair precision and recall'),
-    (4, 'pair_precision', '1', 'share of same-cluster pairs with the same label'),
-    (5, 'pair_recall', '1', 'share of same-label pairs in the same cluster'),
-    (6, 'pair_f_score', '1', 'harmonic mean of pair precision and recall'),
-    (7, 'jaccard_index', '1', 'share of pairs together in either that are in both'),
-    (8, 'mirkin_metric', '0', 'number of ordered pairs on which the two differ'),
-    (9, 'hubert_index', '1', 'share of pairs that agree minus share that do not'),
-    (10, 'kulczynski_index', '1', 'mean of pair precision and pair recall'),
-    (11, 'mcnemar_index', CAST(NULL AS VARCHAR), 'split pairs minus joined pairs, scaled'),
-    (12, 'phi_index', '1', 'correlation of same label and same cluster'),
-    (13, 'correlation_distance', '0', 'angle between the partitions; 1 is 180 degrees'),
-    (14, 'rogers_tanimoto_index', '1', 'share of agreeing pairs; others count twice'),
-    (15, 'russell_rao_index', CAST(NULL AS VARCHAR), 'share of pairs that are together in both'),
-    (16, 'sokal_sneath_1_index', '1', 'Jaccard index; disagreements count twice'),
-    (17, 'sokal_sneath_2_index', '1', 'share of agreeing pairs; others count half'),
-    (18, 'southwood_index', 'high', 'pairs together in both, per pair in only one'),
-    (19, 'adjusted_fowlkes_mallows_score', '1', 'Fowlkes-Mallows score corrected for chance'),
-    (20, 'multinomial_adjusted_rand_score', '1', 'adjusted Rand index if group sizes are random'),
-    (21, 'label_entropy', CAST(NULL AS VARCHAR), 'entropy of the labels, in nats'),
-    (22, 'cluster_entropy', CAST(NULL AS VARCHAR), 'entropy of the clusters, in nats'),
-    (23, 'joint_entropy', CAST(NULL AS VARCHAR), 'entropy of label and cluster, in nats'),
-    (24, 'label_entropy_given_cluster', '0', 'how far clusters mix labels, in nats'),
-    (25, 'cluster_entropy_given_label', '0', 'how far labels are split over clusters, in nats'),
-    (26, 'mutual_info_score', CAST(NULL AS VARCHAR), 'information that both share, in nats'),
-    (27, 'normalized_mutual_info_score', '1', 'shared information as a share of the mean entropy'),
-    (28, 'adjusted_mutual_info_score', '1', 'NMI corrected for chance: 0 if random'),
-    (29, 'expected_mutual_info', CAST(NULL AS VARCHAR), 'mutual information of random labelings'),
-    (30, 'homogeneity_score', '1', '1 if no cluster mixes labels'),
-    (31, 'completeness_score', '1', '1 if no label is split'),
-    (32, 'v_measure_score', '1', 'harmonic mean of homogeneity and completeness'),
-    (33, 'variation_of_information', '0', 'information that only one side has, in nats'),
-    (34, 'normalized_variation_of_information', '0', 'share of joint entropy that is not shared'),
-    (35, 'normalized_information_distance', '0', 'share of the larger entropy that is not shared'),
-    (36, 'purity', '1', 'share of rows with their cluster''s majority label'),
-    (37, 'inverse_purity', '1', 'share of rows in their label''s majority cluster'),
-    (38, 'class_f_measure', '1', 'best F1 score of each label, weighted by size'),
-    (39, 'split_join_distance', '0', 'rows to move to turn one into the other, both ways'),
-    (40, 'bcubed_precision', '1', 'mean share of a row''s cluster that has its label'),
-    (41, 'bcubed_recall', '1', 'mean share of a row''s label that is in its cluster'),
-    (42, 'bcubed_f_score', '1', 'harmonic mean of B-cubed precision and recall'),
-    (43, 'element_centric_similarity', '1', 'mean overlap, as a share of the larger group'),
-    (44, 'exact_match_precision', '1', 'share of clusters with exactly the rows of a label'),
-    (45, 'exact_match_recall', '1', 'share of labels with exactly the rows of a cluster'),
-    (46, 'exact_match_f_score', '1', 'harmonic mean of exact match precision and recall')
-  ) AS meanings (place, metric, best, meaning);
+    (1, 'rand_score', '1', 'share of pairs of rows on which both agree', 'pair counting'),
+    (2, 'adjusted_rand_score', '1', 'Rand index corrected for chance: 0 if random',
+     'pair counting'),
+    (3, 'fowlkes_mallows_score', '1', 'geometric mean of pair precision and recall',
+     'pair counting'),
+    (4, 'pair_precision', '1', 'share of same-cluster pairs with the same label', 'pair counting'),
+    (5, 'pair_recall', '1', 'share of same-label pairs in the same cluster', 'pair counting'),
+    (6, 'pair_f_score', '1', 'harmonic mean of pair precision and recall', 'pair counting'),
+    (7, 'jaccard_index', '1', 'share of pairs together in either that are in both',
+     'pair counting'),
+    (8, 'mirkin_metric', '0', 'number of ordered pairs on which the two differ', 'pair counting'),
+    (9, 'hubert_index', '1', 'share of pairs that agree minus share that do not', 'pair counting'),
+    (10, 'kulczynski_index', '1', 'mean of pair precision and pair recall', 'pair counting'),
+    (11, 'mcnemar_index', CAST(NULL AS VARCHAR), 'split pairs minus joined pairs, scaled',
+     'pair counting'),
+    (12, 'phi_index', '1', 'correlation of same label and same cluster', 'pair counting'),
+    (13, 'correlation_distance', '0', 'angle between the partitions; 1 is 180 degrees',
+     'pair counting'),
+    (14, 'rogers_tanimoto_index', '1', 'share of agreeing pairs; others count twice',
+     'pair counting'),
+    (15, 'russell_rao_index', CAST(NULL AS VARCHAR), 'share of pairs that are together in both',
+     'pair counting'),
+    (16, 'sokal_sneath_1_index', '1', 'Jaccard index; disagreements count twice', 'pair counting'),
+    (17, 'sokal_sneath_2_index', '1', 'share of agreeing pairs; others count half',
+     'pair counting'),
+    (18, 'southwood_index', 'high', 'pairs together in both, per pair in only one',
+     'pair counting'),
+    (19, 'adjusted_fowlkes_mallows_score', '1', 'Fowlkes-Mallows score corrected for chance',
+     'pair counting'),
+    (20, 'multinomial_adjusted_rand_score', '1', 'adjusted Rand index if group sizes are random',
+     'pair counting'),
+    (21, 'label_entropy', CAST(NULL AS VARCHAR), 'entropy of the labels, in nats', 'information'),
+    (22, 'cluster_entropy', CAST(NULL AS VARCHAR), 'entropy of the clusters, in nats',
+     'information'),
+    (23, 'joint_entropy', CAST(NULL AS VARCHAR), 'entropy of label and cluster, in nats',
+     'information'),
+    (24, 'label_entropy_given_cluster', '0', 'how far clusters mix labels, in nats',
+     'information'),
+    (25, 'cluster_entropy_given_label', '0', 'how far labels are split over clusters, in nats',
+     'information'),
+    (26, 'mutual_info_score', CAST(NULL AS VARCHAR), 'information that both share, in nats',
+     'information'),
+    (27, 'normalized_mutual_info_score', '1', 'shared information as a share of the mean entropy',
+     'information'),
+    (28, 'adjusted_mutual_info_score', '1', 'NMI corrected for chance: 0 if random',
+     'information'),
+    (29, 'expected_mutual_info', CAST(NULL AS VARCHAR), 'mutual information of random labelings',
+     'information'),
+    (30, 'homogeneity_score', '1', '1 if no cluster mixes labels', 'information'),
+    (31, 'completeness_score', '1', '1 if no label is split', 'information'),
+    (32, 'v_measure_score', '1', 'harmonic mean of homogeneity and completeness', 'information'),
+    (33, 'variation_of_information', '0', 'information that only one side has, in nats',
+     'information'),
+    (34, 'normalized_variation_of_information', '0', 'share of joint entropy that is not shared',
+     'information'),
+    (35, 'normalized_information_distance', '0', 'share of the larger entropy that is not shared',
+     'information'),
+    (36, 'purity', '1', 'share of rows with their cluster''s majority label', 'set matching'),
+    (37, 'inverse_purity', '1', 'share of rows in their label''s majority cluster',
+     'set matching'),
+    (38, 'class_f_measure', '1', 'best F1 score of each label, weighted by size', 'set matching'),
+    (39, 'split_join_distance', '0', 'rows to move to turn one into the other, both ways',
+     'set matching'),
+    (40, 'bcubed_precision', '1', 'mean share of a row''s cluster that has its label',
+     'set matching'),
+    (41, 'bcubed_recall', '1', 'mean share of a row''s label that is in its cluster',
+     'set matching'),
+    (42, 'bcubed_f_score', '1', 'harmonic mean of B-cubed precision and recall', 'set matching'),
+    (43, 'element_centric_similarity', '1', 'mean overlap, as a share of the larger group',
+     'set matching'),
+    (44, 'exact_match_precision', '1', 'share of clusters with exactly the rows of a label',
+     'set matching'),
+    (45, 'exact_match_recall', '1', 'share of labels with exactly the rows of a cluster',
+     'set matching'),
+    (46, 'exact_match_f_score', '1', 'harmonic mean of exact match precision and recall',
+     'set matching')
+  ) AS meanings (place, metric, best, meaning, family);
 
 -- List of the names of the metrics of external_report, in its order, those of _metric_meanings: for
 -- checks of options, which are made before a query runs and so read no table.
@@ -617,6 +648,27 @@ CREATE OR REPLACE MACRO clustereval._metric_names() AS [
     'element_centric_similarity', 'exact_match_precision', 'exact_match_recall',
     'exact_match_f_score'
   ];
+
+-- The end of the error about an unknown metric: the metric of external_report that is meant, if its
+-- name is an abbreviation or a name in other libraries.
+CREATE OR REPLACE MACRO clustereval._metric_hint(metric) AS
+  coalesce('; did you mean ''' || CASE regexp_replace(lower(metric), '_score$', '')
+    WHEN 'ami' THEN 'adjusted_mutual_info_score'
+    WHEN 'ari' THEN 'adjusted_rand_score'
+    WHEN 'bcubed' THEN 'bcubed_f_score'
+    WHEN 'completeness' THEN 'completeness_score'
+    WHEN 'emi' THEN 'expected_mutual_info'
+    WHEN 'entropy' THEN 'label_entropy'
+    WHEN 'fmi' THEN 'fowlkes_mallows_score'
+    WHEN 'homogeneity' THEN 'homogeneity_score'
+    WHEN 'jaccard' THEN 'jaccard_index'
+    WHEN 'mi' THEN 'mutual_info_score'
+    WHEN 'nmi' THEN 'normalized_mutual_info_score'
+    WHEN 'nvi' THEN 'normalized_variation_of_information'
+    WHEN 'ri' THEN 'rand_score'
+    WHEN 'v_measure' THEN 'v_measure_score'
+    WHEN 'vi' THEN 'variation_of_information'
+  END || '''?', '');
 
 -- One row per partition: all columns of external_report, from the rows of _statistics_of_groups and
 -- these options of external_report. A metric whose statistics are NULL is NULL.
@@ -651,24 +703,39 @@ CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
     clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, tn) AS adjusted_fowlkes_mallows_score,
     clustereval._multinomial_adjusted_rand_score(tp, fp, fn, tn, total, links)
       AS multinomial_adjusted_rand_score,
-    clustereval._label_entropy(mi, hl) AS label_entropy,
-    clustereval._cluster_entropy(mi, hc) AS cluster_entropy,
-    clustereval._joint_entropy(mi, hl, hc) AS joint_entropy,
-    clustereval._label_entropy_given_cluster(hl) AS label_entropy_given_cluster,
-    clustereval._cluster_entropy_given_label(hc) AS cluster_entropy_given_label,
+    clustereval._label_entropy(mi, label_entropy_given_cluster) AS label_entropy,
+    clustereval._cluster_entropy(mi, cluster_entropy_given_label) AS cluster_entropy,
+    clustereval._joint_entropy(mi, label_entropy_given_cluster, cluster_entropy_given_label)
+      AS joint_entropy,
+    clustereval._label_entropy_given_cluster(label_entropy_given_cluster)
+      AS label_entropy_given_cluster,
+    clustereval._cluster_entropy_given_label(cluster_entropy_given_label)
+      AS cluster_entropy_given_label,
     clustereval._mutual_info_score(mi) AS mutual_info_score,
-    clustereval._normalized_mutual_info_score(mi, hl, hc, average_method)
-      AS normalized_mutual_info_score,
-    clustereval._adjusted_mutual_info_score(mi, hl, hc, emi, ehl, ehc, average_method)
-      AS adjusted_mutual_info_score,
+    clustereval._normalized_mutual_info_score(
+      mi, label_entropy_given_cluster, cluster_entropy_given_label, average_method
+    ) AS normalized_mutual_info_score,
+    clustereval._adjusted_mutual_info_score(
+      mi, label_entropy_given_cluster, cluster_entropy_given_label, emi,
+      expected_label_entropy_given_cluster, expected_cluster_entropy_given_label,
+      average_method
+    ) AS adjusted_mutual_info_score,
     clustereval._expected_mutual_info(emi) AS expected_mutual_info,
-    clustereval._homogeneity_score(mi, hl, hc) AS homogeneity_score,
-    clustereval._completeness_score(mi, hl, hc) AS completeness_score,
-    clustereval._v_measure_score(mi, hl, hc, beta) AS v_measure_score,
-    clustereval._variation_of_information(hl, hc) AS variation_of_information,
-    clustereval._normalized_variation_of_information(mi, hl, hc)
-      AS normalized_variation_of_information,
-    clustereval._normalized_information_distance(mi, hl, hc) AS normalized_information_distance,
+    clustereval._homogeneity_score(mi, label_entropy_given_cluster, cluster_entropy_given_label)
+      AS homogeneity_score,
+    clustereval._completeness_score(mi, label_entropy_given_cluster, cluster_entropy_given_label)
+      AS completeness_score,
+    clustereval._v_measure_score(
+      mi, label_entropy_given_cluster, cluster_entropy_given_label, beta
+    ) AS v_measure_score,
+    clustereval._variation_of_information(label_entropy_given_cluster, cluster_entropy_given_label)
+      AS variation_of_information,
+    clustereval._normalized_variation_of_information(
+      mi, label_entropy_given_cluster, cluster_entropy_given_label
+    ) AS normalized_variation_of_information,
+    clustereval._normalized_information_distance(
+      mi, label_entropy_given_cluster, cluster_entropy_given_label
+    ) AS normalized_information_distance,
     clustereval._purity(in_majority_labels, total) AS purity,
     clustereval._inverse_purity(in_majority_clusters, total) AS inverse_purity,
     clustereval._class_f_measure(matched_rows, total) AS class_f_measure,
@@ -715,7 +782,8 @@ CREATE OR REPLACE MACRO clustereval._resolution_scores(
     clustereval._talburt_wang_index(n_labels, n_clusters, n_cells) AS talburt_wang_index,
     clustereval._basic_merge_distance(n_labels, n_clusters, n_cells) AS basic_merge_distance,
     clustereval._generalized_merge_distance(
-      n_labels, n_clusters, n_cells, fp, fn, hl, hc, total, split_cost, merge_cost
+      n_labels, n_clusters, n_cells, fp, fn, label_entropy_given_cluster,
+      cluster_entropy_given_label, total, split_cost, merge_cost
     ) AS generalized_merge_distance,
     clustereval._muc_precision(total, n_cells, n_labels, n_clusters) AS muc_precision,
     clustereval._muc_recall(total, n_cells, n_labels, n_clusters) AS muc_recall,
@@ -730,8 +798,9 @@ CREATE OR REPLACE MACRO clustereval._resolution_scores(
     clustereval._correlation_distance(tp, fp, fn, tn) AS correlation_distance,
     reduced AS reduced_mutual_info_score,
     clustereval._normalized_reduced_mutual_info_score(
-      reduced, total, n_labels, mi, hl, hc, label_remainders, label_tables,
-      label_factorials, label_excess
+      reduced, total, n_labels, mi, label_entropy_given_cluster,
+      cluster_entropy_given_label, label_remainders, label_tables, label_factorials,
+      label_excess
     ) AS normalized_reduced_mutual_info_score
   FROM query_table(statistics);
 
@@ -792,7 +861,8 @@ CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
       WHEN 'exact_match_f_score' THEN scores.exact_match_f_score
     END AS value,
     meanings.best,
-    meanings.meaning
+    meanings.meaning,
+    meanings.family
   FROM query_table(report) AS scores
   CROSS JOIN clustereval._metric_meanings() AS meanings
   WHERE adjusted
@@ -800,17 +870,17 @@ CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
 
 -- One row per point_count of internal_report, in its order (place): metric, its name; best, its
 -- best value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
--- measures, in a few words.
+-- measures, in a few words; family, its kind.
 CREATE OR REPLACE MACRO clustereval._point_count_meanings() AS TABLE
   SELECT *
   FROM (VALUES
-    (-5, 'n', CAST(NULL AS VARCHAR), 'points that are scored'),
-    (-4, 'n_dropped', CAST(NULL AS VARCHAR), 'rows left out: no vector or no cluster'),
-    (-3, 'n_noise', CAST(NULL AS VARCHAR), 'points whose cluster is noise'),
-    (-2, 'n_dims', CAST(NULL AS VARCHAR), 'coordinates of a point'),
-    (-1, 'n_clusters', CAST(NULL AS VARCHAR), 'clusters, including those of one point'),
-    (0, 'n_singletons', CAST(NULL AS VARCHAR), 'clusters of one point')
-  ) AS meanings (place, metric, best, meaning);
+    (-5, 'n', CAST(NULL AS VARCHAR), 'points that are scored', 'counts'),
+    (-4, 'n_dropped', CAST(NULL AS VARCHAR), 'rows left out: no vector or no cluster', 'counts'),
+    (-3, 'n_noise', CAST(NULL AS VARCHAR), 'points whose cluster is noise', 'counts'),
+    (-2, 'n_dims', CAST(NULL AS VARCHAR), 'coordinates of a point', 'counts'),
+    (-1, 'n_clusters', CAST(NULL AS VARCHAR), 'clusters, including those of one point', 'counts'),
+    (0, 'n_singletons', CAST(NULL AS VARCHAR), 'clusters of one point', 'counts')
+  ) AS meanings (place, metric, best, meaning, family);
 
 -- One row per partition and point_count of internal_report: partition_key, value, and the columns
 -- of _point_count_meanings. report: rows of _internal_report.
@@ -828,34 +898,40 @@ CREATE OR REPLACE MACRO clustereval._point_count_values(report) AS TABLE
       WHEN 'n_singletons' THEN scores.n_singletons
     END AS value,
     meanings.best,
-    meanings.meaning
+    meanings.meaning,
+    meanings.family
   FROM query_table(report) AS scores
   CROSS JOIN clustereval._point_count_meanings() AS meanings;
 
 -- One row per index of internal_report, in its order (place): metric, its name; best, its
 -- best value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
--- measures, in a few words.
+-- measures, in a few words; family, its kind.
 CREATE OR REPLACE MACRO clustereval._index_meanings() AS TABLE
   SELECT *
   FROM (VALUES
-    (1, 'ssw', 'low', 'squared distances of points to own centroid'),
-    (2, 'ssb', 'high', 'squared distances of centroids to overall one'),
-    (3, 'sst', CAST(NULL AS VARCHAR), 'sum of squares within plus between clusters'),
-    (4, 'explained_variance', '1', 'between-cluster share of the sum of squares'),
-    (5, 'compactness', 'low', 'mean distance to own centroid, over clusters'),
-    (6, 'separation', 'high', 'mean distance between two centroids'),
-    (7, 'calinski_harabasz_score', 'high', 'variance between clusters / variance within'),
-    (8, 'davies_bouldin_score', 'low', 'cluster widths / gap to the worst neighbor'),
-    (9, 'ball_hall_index', 'low', 'mean squared distance, averaged over clusters'),
-    (10, 'banfield_raftery_index', 'low', 'log mean squared distance, summed over points'),
-    (11, 'log_ss_ratio', 'high', 'log of sums of squares between / within'),
-    (12, 'pbm_index', 'high', 'largest centroid gap / cluster width, squared'),
-    (13, 'ratkowsky_lance_index', 'high', 'square root of explained variance per cluster'),
-    (14, 'ray_turi_index', 'low', 'mean squared distance / smallest squared gap'),
-    (15, 'xie_beni_index', 'low', 'mean squared distance / smallest squared gap'),
-    (16, 'sd_scattering', 'low', 'variance within clusters / overall variance'),
-    (17, 'sd_separation', 'low', 'closeness and uneven spacing of centroids')
-  ) AS meanings (place, metric, best, meaning);
+    (1, 'ssw', 'low', 'squared distances of points to own centroid', 'sums of squares'),
+    (2, 'ssb', 'high', 'squared distances of centroids to overall one', 'sums of squares'),
+    (3, 'sst', CAST(NULL AS VARCHAR), 'sum of squares within plus between clusters',
+     'sums of squares'),
+    (4, 'explained_variance', '1', 'between-cluster share of the sum of squares',
+     'sums of squares'),
+    (5, 'compactness', 'low', 'mean distance to own centroid, over clusters', 'centers'),
+    (6, 'separation', 'high', 'mean distance between two centroids', 'centers'),
+    (7, 'calinski_harabasz_score', 'high', 'variance between clusters / variance within',
+     'centers'),
+    (8, 'davies_bouldin_score', 'low', 'cluster widths / gap to the worst neighbor', 'centers'),
+    (9, 'ball_hall_index', 'low', 'mean squared distance, averaged over clusters', 'centers'),
+    (10, 'banfield_raftery_index', 'low', 'log mean squared distance, summed over points',
+     'centers'),
+    (11, 'log_ss_ratio', 'high', 'log of sums of squares between / within', 'centers'),
+    (12, 'pbm_index', 'high', 'largest centroid gap / cluster width, squared', 'centers'),
+    (13, 'ratkowsky_lance_index', 'high', 'square root of explained variance per cluster',
+     'centers'),
+    (14, 'ray_turi_index', 'low', 'mean squared distance / smallest squared gap', 'centers'),
+    (15, 'xie_beni_index', 'low', 'mean squared distance / smallest squared gap', 'centers'),
+    (16, 'sd_scattering', 'low', 'variance within clusters / overall variance', 'centers'),
+    (17, 'sd_separation', 'low', 'closeness and uneven spacing of centroids', 'centers')
+  ) AS meanings (place, metric, best, meaning, family);
 
 -- One row per partition and index of internal_report: partition_key, value, and the columns of
 -- _index_meanings. report: rows of _internal_report.
@@ -884,7 +960,8 @@ CREATE OR REPLACE MACRO clustereval._index_values(report) AS TABLE
       WHEN 'sd_separation' THEN scores.sd_separation
     END AS value,
     meanings.best,
-    meanings.meaning
+    meanings.meaning,
+    meanings.family
   FROM query_table(report) AS scores
   CROSS JOIN clustereval._index_meanings() AS meanings;
 

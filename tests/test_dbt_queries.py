@@ -329,7 +329,10 @@ def test_the_seed_has_the_rows_of_the_files() -> None:
         ("noise=-1", "noise_as: expected one of cluster, drop, singletons if noise is given"),
         ("noise_as='drop'", "noise_as: expected .* got drop with noise null"),
         ("noise=-1, noise_as='gone'", "noise_as: expected one of cluster, .* got gone"),
-        ("partition_by=['a', 'b']", "partition_by: expected one column on postgres, got a, b"),
+        (
+            "partition_by=['a', 'b']",
+            "partition_by: expected one column on postgres, got a, b; combine .* concat",
+        ),
         ("metrics='n'", r"metrics: expected a list of columns, .* got n"),
         ("average_method='mean'", "average_method: expected one of arithmetic, .* got mean"),
     ],

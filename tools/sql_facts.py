@@ -10,6 +10,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from polars_clustereval.base.counts import LABEL_COUNTS, POINT_COUNTS
+from polars_clustereval.base.unknown_names import OTHER_NAMES
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros import macro_definitions
 from tools.metric_docstrings import metrics_in_report
@@ -33,12 +34,12 @@ HEAD = """\
 MEANINGS = """\
 -- One row per {what} of {table}, in its order (place): metric, its name; best, its
 -- best value as text, 'high' or 'low' if that is no number, NULL if none is best; meaning, what it
--- measures, in a few words.
+-- measures, in a few words; family, its kind.
 CREATE OR REPLACE MACRO clustereval._{what}_meanings() AS TABLE
   SELECT *
   FROM (VALUES
 {rows}
-  ) AS meanings (place, metric, best, meaning);
+  ) AS meanings (place, metric, best, meaning, family);
 """
 NAMES = """\
 -- List of the names of the metrics of external_report, in its order, those of _metric_meanings: for
@@ -46,6 +47,13 @@ NAMES = """\
 CREATE OR REPLACE MACRO clustereval._metric_names() AS [
 {names}
   ];
+
+-- The end of the error about an unknown metric: the metric of external_report that is meant, if its
+-- name is an abbreviation or a name in other libraries.
+CREATE OR REPLACE MACRO clustereval._metric_hint(metric) AS
+  coalesce('; did you mean ''' || CASE regexp_replace(lower(metric), '_score$', '')
+{others}
+  END || '''?', '');
 """
 VALUES = """\
 {header}
@@ -58,7 +66,8 @@ CREATE OR REPLACE MACRO clustereval._{what}_values({parameters}) AS TABLE
 {cases}
     END AS value,
     meanings.best,
-    meanings.meaning
+    meanings.meaning,
+    meanings.family
   FROM query_table(report) AS scores
   CROSS JOIN clustereval._{what}_meanings() AS meanings{condition};
 """
@@ -98,6 +107,13 @@ CREATE OR REPLACE MACRO clustereval._greatest_value(metric, n) AS
 GREATEST = {"n (n - 1)": "CAST(n AS DOUBLE) * (n - 1)", "2 n": "2 * n"}
 #: A metric that is computed with the statistics, since the normalized one needs it too.
 STATISTICS = {"reduced_mutual_info_score": "reduced"}
+#: Parameters of formulas -> the statistics, whose names are for readers of the queries of to_sql.
+CONDITIONAL_ENTROPIES = {
+    "hl": "label_entropy_given_cluster",
+    "hc": "cluster_entropy_given_label",
+    "ehl": "expected_label_entropy_given_cluster",
+    "ehc": "expected_cluster_entropy_given_label",
+}
 NOISE = "Leave noise out: CASE WHEN cluster <> -1 THEN cluster END."
 
 
@@ -128,7 +144,9 @@ def meanings_macro(what: str, table: str, scores: Scores) -> str:
     first = 1 if what in ("metric", "index") else 1 - len(scores)
     for place, x in enumerate(scores, first):
         best = sql_literal(x.best) if x.best else "CAST(NULL AS VARCHAR)"
-        rows.append(f"    ({place}, {sql_literal(x.name)}, {best}, {sql_literal(x.meaning)})")
+        row = f"    ({place}, {sql_literal(x.name)}, {best}, {sql_literal(x.meaning)},"
+        gap = " " if len(f"{row} {sql_literal(x.family)}),") < WIDTH else "\n     "
+        rows.append(f"{row}{gap}{sql_literal(x.family)})")
     return MEANINGS.format(what=what, table=table, rows=",\n".join(rows))
 
 
@@ -179,6 +197,7 @@ def column(name: str) -> str:
     if f"_{name}" not in definitions:
         raise ClusterEvalError(f"expected the macro _{name} of the statistics in sql/external")
     arguments, _ = definitions[f"_{name}"]
+    arguments = [CONDITIONAL_ENTROPIES.get(argument, argument) for argument in arguments]
     call = f"clustereval._{name}({', '.join(arguments)})"
     for line in (f"    {call} AS {name}", f"    {call}\n      AS {name}"):
         if max(map(len, line.splitlines())) < WIDTH:
@@ -235,7 +254,14 @@ def sql_facts(metrics: Sequence[MetricFacts], indices: Sequence[Entry]) -> str:
         meanings_macro(*of_labels),
         values_macro(*of_labels),
         meanings_macro(*of_report),
-        NAMES.format(names=name_lines((sql_literal(x.name) for x in listed), "    ")),
+        NAMES.format(
+            names=name_lines((sql_literal(x.name) for x in listed), "    "),
+            others="\n".join(
+                f"    WHEN {sql_literal(other)} THEN {sql_literal(name)}"
+                for other, name in OTHER_NAMES.items()
+                if name in {x.name for x in listed}
+            ),
+        ),
         report_macro(
             "external_report",
             "_scores_of_statistics",

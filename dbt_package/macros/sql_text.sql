@@ -88,7 +88,7 @@
   {%- elif target.type != 'duckdb' and columns | length > 1 -%}
     {{ execute and exceptions.raise_compiler_error(
       "partition_by: expected one column on " ~ target.type ~ ", got " ~ columns | join(', ')
-      ~ "; make one of them in a model"
+      ~ "; combine them to one column in a model, such as concat(a, '|', b)"
     ) }}
   {%- elif target.type != 'duckdb' -%}
     {{ return(clustereval.column('partition_by', columns[0])) }}

@@ -22,7 +22,7 @@ from .data_arguments import (
     type_name,
 )
 from .deferral import collect_now
-from .unknown_names import suggest_name
+from .unknown_names import other_name, suggest_name
 
 Column = str | pl.Expr
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -72,6 +72,12 @@ def check_choice(parameter: str, value: object, choices: Sequence[str], hint: st
         raise ClusterEvalError(
             f"{parameter}: expected one of {expected}, got {_quote_value(value)}{hint}"
         )
+
+
+def check_metric(metric: object, known: Sequence[str]) -> None:
+    """Raise an error, which says what an abbreviation is called here, for an unknown metric."""
+    other = other_name(str(metric))
+    check_choice("metric", metric, known, f"; did you mean '{other}'?" if other in known else "")
 
 
 def check_metrics(metrics: Sequence[str], known: Collection[str] | None = None) -> list[str]:

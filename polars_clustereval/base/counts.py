@@ -13,6 +13,7 @@ class Count(NamedTuple):
     meaning: str
     #: No count is best.
     best: str = ""
+    family: str = "counts"
 
 
 def _explain(meanings: dict[str, str]) -> dict[str, Count]:

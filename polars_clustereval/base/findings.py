@@ -27,7 +27,7 @@ NOISE_ADVICE = {
     "label": "make it NULL, so that these rows are left out",
 }
 #: The severities of findings, the worst first.
-_SEVERITIES = ("problem", "warning", "note")
+SEVERITIES = ("problem", "warning", "note")
 
 
 def are_many(n_affected: pl.Expr, total: pl.Expr) -> pl.Expr:
@@ -313,7 +313,7 @@ def sort_findings(
     `subjects` lists the columns that identify the label or cluster that a finding describes.
     """
     rows = pl.concat(findings, how="diagonal_relaxed")
-    rank = pl.col("severity").replace_strict(_SEVERITIES, range(len(_SEVERITIES)))
+    rank = pl.col("severity").replace_strict(SEVERITIES, range(len(SEVERITIES)))
     order = [*keys, "rank", "place", "n", *subjects]
     descending = [name == "n" for name in order]
     return rows.with_columns(rank=rank).sort(order, descending=descending, nulls_last=True)

@@ -136,12 +136,12 @@ def align_structs(frame: pl.LazyFrame, like: Mapping[str, Any]) -> pl.LazyFrame:
 
 
 def list_meanings(scores: Iterable[Count | MetricFacts | Entry]) -> pl.LazyFrame:
-    """Return one row per count or score, with the columns metric, place, best and meaning.
+    """Return one row per count or score, with place, metric, best, meaning and family.
 
     The column place is the position of the score, counted from 0.
     """
-    rows = [(x.name, x.best or None, x.meaning) for x in scores]
-    schema = dict.fromkeys(("metric", "best", "meaning"), pl.String)
+    rows = [(x.name, x.best or None, x.meaning, x.family) for x in scores]
+    schema = dict.fromkeys(("metric", "best", "meaning", "family"), pl.String)
     return pl.LazyFrame(rows, schema, orient="row").with_row_index("place")
 
 

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 #: The limits on characters per text and rows per table: enough for a summary of all scores.
 _TEXT_LENGTH, _SHOWN_ROWS = 200, 60
-#: The smallest width of a printed table of findings, in which seven columns precede the sentence.
-_FINDING_WIDTH = 160
+#: The smallest widths of printed tables, by a column of theirs: findings, whose sentences follow
+#: seven columns, and summaries.
+_LEAST_WIDTHS = {"finding": 160, "family": 120}
 
 
 class TextFrame(pl.DataFrame):
@@ -28,7 +29,8 @@ class TextFrame(pl.DataFrame):
     """
 
     def __str__(self) -> str:
-        width = max(_FINDING_WIDTH, get_terminal_size().columns) if "finding" in self.columns else 0
+        least = max(_LEAST_WIDTHS.get(name, 0) for name in ("", *self.columns))
+        width = max(least, get_terminal_size().columns) if least else 0
         with _whole_texts(width):
             return super().__str__()
 

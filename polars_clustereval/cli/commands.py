@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from polars_clustereval.base.checks import check_metrics
+from polars_clustereval.base.findings import SEVERITIES
 from polars_clustereval.base.quoting import escape_controls
 from polars_clustereval.catalogue import describe
 from polars_clustereval.errors import ClusterEvalError
@@ -22,7 +24,7 @@ from .messages import USER_ERRORS, summarize_error
 from .noise import describe_unknown_noise, describe_unnamed_noise
 from .options import option_flag
 from .output import ENCODERS, check_output, encode_text, infer_format, quote_formulas
-from .reports import REPORTS
+from .reports import ALL_FINDINGS, REPORTS
 from .schemas import list_schemas, read_schema
 from .sources import find_sources
 from .terminal import render_table
@@ -68,8 +70,11 @@ class Outcome(NamedTuple):
 # ----------------------------------------------------------------------------------------------
 
 
-def run_report(options: Options) -> Outcome:
-    """Return the report that the options request, with notes about its engine and its rows."""
+def run_report(options: Options, label_findings: Call | None = None) -> Outcome:
+    """Return the report that the options request, with notes about its engine and its rows.
+
+    If the report has findings about points, those of `label_findings` are added.
+    """
     if options.format == "parquet" and options.output is None:
         raise ClusterEvalError("--format parquet needs --output, because a terminal cannot show it")
     for flag in _list_misplaced(options):
@@ -84,6 +89,11 @@ def run_report(options: Options) -> Outcome:
     _write_note(warn_of_time(sources[0], call))
     try:
         result = ENGINES[call.engine](sources, call, _columns_to_compute(options))
+        if label_findings is not None:
+            found = ENGINES[label_findings.engine](sources, label_findings)
+            result = _join_findings(found, result)
+            arguments = {**call.arguments, "label": label_findings.arguments["label"]}
+            call = replace(call, report=ALL_FINDINGS, arguments=arguments)
         chosen = _keep_asked_for(result, options)
     except USER_ERRORS as error:
         raise ClusterEvalError(_name_inputs(summarize_error(error), sources, call)) from error
@@ -155,12 +165,27 @@ def run_resolution(options: Options) -> Outcome:
 
 
 def run_findings(options: Options) -> Outcome:
-    """Return the findings about labels and clusters, or, with --vector, about points."""
+    """Return the findings about labels and clusters, about points, or about both."""
     if not options.values.keys() & {"label", "vector"}:
         raise ClusterEvalError(
             "findings: expected --label, the true classes, or --vector, the points"
         )
-    return run_report(options)
+    if not {"label", "vector"} <= options.values.keys():
+        return run_report(options)
+    # One engine reads the clusters of both, so that they have one type.
+    of_points, of_labels = options.without("label"), options.without("vector")
+    engine = options.engine or of_points.report.engine
+    return run_report(of_points, replace(of_labels, engine=engine).call(of_labels.report))
+
+
+def _join_findings(of_labels: pl.DataFrame, of_points: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of both, once each; of the same severity, those about labels come first."""
+    keys = of_points.columns[: of_points.columns.index("severity")]
+    rank = pl.col("severity").replace_strict(SEVERITIES, range(len(SEVERITIES)))
+    rows = pl.concat([of_labels, of_points], how="diagonal_relaxed")
+    rows = rows.unique([*keys, "code", "cluster", "finding"], keep="first", maintain_order=True)
+    rows = rows.sort(*keys, rank, nulls_last=True, maintain_order=True)
+    return rows.select(*keys, *ALL_FINDINGS.meanings)
 
 
 def run_stability(options: Options) -> Outcome:

@@ -55,6 +55,16 @@ def check_kept_cells(
             )
 
 
+def check_columns(given: Mapping[str, str | None]) -> None:
+    """Raise an error unless each value is the name of a single column, or None."""
+    for parameter, value in given.items():
+        if value is not None and not isinstance(value, str):
+            raise ClusterEvalError(
+                f"{parameter}: expected the name of one column, got {value!r}; combine several "
+                "columns to one in a view, such as concat(a, '|', b)"
+            )
+
+
 def check_weights(weights: Sequence[float] | None, n_dims: int) -> None:
     """Raise an error unless `weights` is None or has one weight for each dimension."""
     if weights is not None and len(weights) != n_dims:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import sqlglot
 from sqlglot import exp
 
-from polars_clustereval.macros import macro_definitions
+from polars_clustereval.macros import macro_comments, macro_definitions
 
 from .pair_bodies import PAIR_MACROS
-from .sql_names import PLAIN_BODIES
+from .sql_names import HOLDS, PLAIN_BODIES
 from .trees import rewrite_tree
 
 
@@ -43,6 +44,7 @@ def parse_body(text: str) -> exp.Expr:
 def _parse(text: str) -> exp.Expr:
     """Return the cached syntax tree, which parse_body copies for each call."""
     body = sqlglot.parse_one(text, dialect="duckdb").unnest()
+    _describe_ctes(body)
     for node in body.find_all(exp.Case):
         _write_conditions(node)
     for function in body.find_all(exp.Lambda):
@@ -50,6 +52,27 @@ def _parse(text: str) -> exp.Expr:
     for select in list(body.find_all(exp.Select)):
         _name_columns(select)
     return rewrite_tree(body, _name_element)
+
+
+def _describe_ctes(body: exp.Expr) -> None:
+    """Store what each CTE holds in its meta, and remove all comments, in place.
+
+    The description is the beginning of the comment above the CTE or, without one, of the comment
+    above the macro whose rows the CTE holds.
+    """
+    if isinstance(body, exp.Query) and body.ctes:
+        body.ctes[0].args["alias"].add_comments(body.args["with_"].pop_comments())
+        for cte in body.ctes:
+            calls = (table.this for table in cte.this.find_all(exp.Table))
+            called = [macro_comments().get(call.name, "") for call in calls]
+            text = " ".join(cte.args["alias"].comments or called)
+            cte.meta[HOLDS] = _FIRST_CLAUSE.sub(r"\1.", text.strip())
+    for node in body.walk():
+        node.pop_comments()
+
+
+# The first clause of a comment, and everything after it.
+_FIRST_CLAUSE = re.compile(r"^(.*?)[.:;](?:\s.*)?$", re.DOTALL)
 
 
 def _write_conditions(node: exp.Case) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from .lists import Lengths, Lists, coordinate_name
+from .sql_names import HOLDS
 from .trees import nested_queries, selects_of, source_name, sources_of
 
 # The number of decimal digits that count the coordinates of a vector, in rows of a single column.
@@ -38,6 +39,7 @@ def split_lists(query: exp.Select) -> exp.Select:
     if any(table.name == _DIGITS for table in query.find_all(exp.Table)):
         digits = " UNION ALL ".join(f"SELECT {i} AS __ce_digit" for i in range(10))
         counting = exp.select("1").with_(_DIGITS, as_=digits)
+        counting.ctes[0].meta[HOLDS] = "The digits from 0 to 9."
         query.set("with_", exp.With(expressions=[*counting.ctes, *query.ctes]))
     return query
 

@@ -65,9 +65,8 @@ class Expansion:
         if not isinstance(body, exp.Select):
             raise ClusterEvalError(f"{name}: expected a table macro that is one SELECT")
         body = _unwrap_star(body)
-        for cte in self._ctes:
-            materialized = cte.args.get("materialized")
-            body = body.with_(cte.alias, as_=cte.this, materialized=materialized, copy=False)
+        if self._ctes:
+            body.set("with_", exp.With(expressions=self._ctes))
         return body
 
     def _expand_table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Expr:

@@ -7,7 +7,7 @@ from collections import Counter
 
 from sqlglot import exp
 
-from .sql_names import PREFIX
+from .sql_names import HOLDS, PREFIX
 from .trees import selects_of
 
 # The number that a CTE has from the call of its macro.
@@ -127,6 +127,13 @@ def drop_repeated_names(query: exp.Select) -> exp.Select:
     for table in query.find_all(exp.Table):
         if table.alias and table.alias == table.name and not table.db:
             table.set("alias", None)
+    return query
+
+
+def comment_ctes(query: exp.Select) -> exp.Select:
+    """Write what each CTE holds as a comment above its first SELECT."""
+    for cte in query.ctes:
+        next(selects_of(cte.this)).add_comments([cte.meta[HOLDS]])
     return query
 
 

@@ -38,6 +38,7 @@ PAIR_MACROS = {
 #: Table macros -> their bodies in other engines.
 PAIR_BODIES = {
     "_grouped_center_distances": """
+        -- One row per cluster with its center and the number of its partition.
         WITH centers AS (
           SELECT
             partition_key, cluster, singleton_no, number,
@@ -46,6 +47,7 @@ PAIR_BODIES = {
             0.0 AS total_variance
           FROM query_table(clusters)
         ),
+        -- Points with the distance to the center of their cluster.
         members AS (
           SELECT
             own.number, own.partition_no, point.row_no, point.point,
@@ -57,6 +59,7 @@ PAIR_BODIES = {
             AND own.singleton_no = point.singleton_no
           WHERE point.kept
         ),
+        -- Points with their distances to other centers that may be the nearest.
         near_centers AS (
           SELECT
             number, row_no, own_distance,
@@ -69,6 +72,7 @@ PAIR_BODIES = {
         GROUP BY number, row_no
     """,
     "_grouped_squares": """
+        -- Mean squared distances of points to clusters.
         WITH squares AS NOT MATERIALIZED (
           SELECT
             row_no, number, is_zero, target, n,
@@ -98,6 +102,7 @@ PAIR_BODIES = {
     # points are in ring 0. The radii are joined to the clusters first, because with the three
     # tables in one FROM, DataFusion loses the points of the partition NULL.
     "_nearby_counts": """
+        -- Clusters with the radius within which points are near.
         WITH wide_clusters AS (
           SELECT
             own.partition_key, own.cluster, own.singleton_no, own.number, own.center,
@@ -106,6 +111,7 @@ PAIR_BODIES = {
           JOIN query_table(radii) AS radius
             ON radius.partition_key IS NOT DISTINCT FROM own.partition_key
         ),
+        -- Points with the distance to the center of their cluster.
         own_distances AS (
           SELECT
             own.number, point.point, own.density_radius,
@@ -117,6 +123,7 @@ PAIR_BODIES = {
             AND own.singleton_no = point.singleton_no
           WHERE point.kept
         ),
+        -- One row per cluster with the furthest reach of a target and the width of its rings.
         limits AS (
           SELECT
             number,
@@ -125,11 +132,13 @@ PAIR_BODIES = {
           FROM own_distances
           GROUP BY number
         ),
+        -- Clusters with the furthest reach of their targets.
         limited_clusters AS (
           SELECT own.partition_key, own.number, own.center, own_limits.max_reach
           FROM query_table(clusters) AS own
           JOIN limits AS own_limits ON own_limits.number = own.number
         ),
+        -- Pairs of clusters whose midpoint is within reach.
         near_pairs AS (
           SELECT
             own.number, own.center, own.max_reach,
@@ -142,6 +151,7 @@ PAIR_BODIES = {
             AND other.number <> own.number
           WHERE clustereval._euclidean(own.center, other.center) / 2 <= own.max_reach
         ),
+        -- Centers and midpoints that may have points near them.
         targets AS (
           SELECT number, other, FALSE AS is_midpoint, other_center AS target, gap AS reach
           FROM near_pairs
@@ -156,6 +166,7 @@ PAIR_BODIES = {
           SELECT number, number, FALSE, center, 0.0
           FROM query_table(clusters)
         ),
+        -- Targets with their ring around the center of the cluster.
         placed_targets AS (
           SELECT
             target.number, target.other, target.is_midpoint, target.target, target.reach,
@@ -163,6 +174,7 @@ PAIR_BODIES = {
           FROM targets AS target
           JOIN limits AS own_limits ON own_limits.number = target.number
         ),
+        -- Points with bounds on the reach of targets near them.
         bounded AS (
           SELECT
             point.number, point.point, point.density_radius, own_limits.width,
@@ -171,6 +183,7 @@ PAIR_BODIES = {
           FROM own_distances AS point
           JOIN limits AS own_limits ON own_limits.number = point.number
         ),
+        -- Points with the rings in which their targets can be.
         placed_points AS (
           SELECT
             number, point, density_radius, lower, upper,
@@ -189,6 +202,7 @@ PAIR_BODIES = {
     # Pairs without points near a midpoint or the other center are not listed: their density is 0,
     # or undefined if neither cluster has points near its own center.
     "_density_totals": """
+        -- One row per partition with the radius within which points are near.
         WITH density_radii AS (
           SELECT
             partition_key,
@@ -199,6 +213,7 @@ PAIR_BODIES = {
         nearby AS MATERIALIZED (
           SELECT * FROM clustereval._nearby_counts(points, clusters, density_radii)
         ),
+        -- Pairs of clusters with the points near their midpoint and centers.
         pair_counts AS (
           SELECT
             LEAST(number, other) AS lower_number,
@@ -210,11 +225,13 @@ PAIR_BODIES = {
           WHERE other <> number
           GROUP BY LEAST(number, other), GREATEST(number, other)
         ),
+        -- One row per cluster with the number of its points near its center.
         own_counts AS (
           SELECT cluster.partition_key, cluster.number, COALESCE(own.n, 0) AS n
           FROM query_table(clusters) AS cluster
           LEFT JOIN nearby AS own ON own.number = cluster.number AND own.other = own.number
         ),
+        -- Pairs of clusters with the points of both near the midpoint and a center.
         counts AS (
           SELECT
             lower.partition_key, pair.n_near_midpoint,
@@ -224,6 +241,7 @@ PAIR_BODIES = {
           JOIN own_counts AS lower ON lower.number = pair.lower_number
           JOIN own_counts AS higher ON higher.number = pair.higher_number
         ),
+        -- One row per partition with the sum of the densities of its pairs.
         pair_totals AS (
           SELECT
             partition_key,
@@ -234,6 +252,7 @@ PAIR_BODIES = {
           FROM counts
           GROUP BY partition_key
         ),
+        -- One row per partition with its clusters, and those with no point near the center.
         cluster_totals AS (
           SELECT
             partition_key,
@@ -263,9 +282,11 @@ POSTGRES_BODIES = {
     # together (reach). Both bounds are widened by more than the rounding errors, which for cosine
     # are those of _zero_if_parallel.
     "_join_with_near_clusters": """
+        -- Clusters with the height that stands for their variance.
         WITH raised_clusters AS (
           SELECT *, sqrt(total_variance) AS height FROM query_table(clusters)
         ),
+        -- Pairs of a cluster and a possible guide.
         guide_pairs AS (
           SELECT
             own.number,
@@ -279,11 +300,13 @@ POSTGRES_BODIES = {
             AND other.number <> own.number
           WHERE other.number % 16 = 1
         ),
+        -- The guide of each cluster.
         guides AS (
           SELECT number, clustereval._value_at_least_key(guide, gap, TRUE) AS guide
           FROM guide_pairs
           GROUP BY number
         ),
+        -- Clusters with the mean of their guide.
         guided_clusters AS (
           SELECT
             own.number, own.mean, own.height,
@@ -293,6 +316,7 @@ POSTGRES_BODIES = {
           LEFT JOIN guides ON guides.number = own.number
           LEFT JOIN raised_clusters AS guide ON guide.number = guides.guide
         ),
+        -- Points with the distances to their own cluster and to its guide.
         guided_queries AS (
           SELECT
             query.*,
@@ -303,15 +327,19 @@ POSTGRES_BODIES = {
           FROM query_table(queries) AS query
           JOIN guided_clusters AS own ON own.number = query.number
         ),
+        -- Points with the reach within which the nearest cluster lies.
         bounded_queries AS (
           SELECT *, (1 + 1e-9) * (to_own + to_guide) AS reach FROM guided_queries
         ),
+        -- The furthest reach of the points of each cluster.
         limits AS (SELECT number, MAX(reach) AS max_reach FROM bounded_queries GROUP BY number),
+        -- Clusters with the furthest reach of their points.
         limited_clusters AS (
           SELECT own.number, own.partition_no, own.mean, own.height, own_limits.max_reach
           FROM raised_clusters AS own
           JOIN limits AS own_limits ON own_limits.number = own.number
         ),
+        -- Pairs of clusters that are within reach.
         near_pairs AS (
           SELECT
             own.number,
@@ -342,6 +370,7 @@ POSTGRES_BODIES = {
     # The nearest cluster is searched only among the clusters at the smallest distance. Without
     # FILTER or ORDER BY in an aggregate, Postgres need not sort pairs.
     "_centroid_gaps": """
+        -- Pairs of clusters with the distance between their centers.
         WITH cluster_pairs AS (
           SELECT
             own.partition_key, own.number,
@@ -352,6 +381,7 @@ POSTGRES_BODIES = {
             ON other.partition_key IS NOT DISTINCT FROM own.partition_key
             AND other.number <> own.number
         ),
+        -- One row per cluster with its distances to other centers.
         gaps AS (
           SELECT
             partition_key, number,
@@ -362,11 +392,13 @@ POSTGRES_BODIES = {
           FROM cluster_pairs
           GROUP BY partition_key, number
         ),
+        -- Clusters with the distance to the nearest center.
         measured_clusters AS MATERIALIZED (
           SELECT own.partition_key, own.number, own.center, gaps.least
           FROM query_table(clusters) AS own
           JOIN gaps ON gaps.number = own.number
         ),
+        -- The lowest number among the nearest clusters.
         neighbors AS (
           SELECT own.number, MIN(other.number) AS nearest_number
           FROM measured_clusters AS own

@@ -105,9 +105,9 @@ def finish_query(request: Request, order: Sequence[str], mark_ctes: Step) -> exp
 
 
 def write_tree(query: exp.Query, engine: Engine, *, pretty: bool) -> str:
-    """Return the SQL text of a query, followed by the engine's settings."""
+    """Return the SQL text of a query, with comments if `pretty`, and the engine's settings."""
     text = query.sql(
-        dialect=engine.parser, normalize_functions=False, pretty=pretty, comments=False
+        dialect=engine.parser, normalize_functions=False, pretty=pretty, comments=pretty
     )
     return ("\n" if pretty else " ").join(filter(None, (text, engine.suffix)))
 
@@ -174,6 +174,7 @@ def _steps_to_text(engine: Engine, order: Sequence[str], mark_ctes: Step) -> Ite
     yield layout.name_ctes
     yield layout.drop_repeated_names
     yield mark_ctes
+    yield layout.comment_ctes
     yield partial(quote_words, dialect=engine.parser, words=engine.words)
 
 

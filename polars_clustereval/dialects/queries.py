@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +16,7 @@ from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.report import check_report_options
 
 from .arguments import (
+    check_columns,
     check_kept_cells,
     check_silhouette,
     check_tables,
@@ -22,7 +24,7 @@ from .arguments import (
     open_cursor,
     refuse_unknown_parameters,
 )
-from .engines import find_engine, warn_if_never_executed
+from .engines import find_engine, never_executed_notice
 from .identifiers import parse_table
 from .pipeline import Request, write_query, write_script
 from .selection import describe_call, select_columns
@@ -100,7 +102,7 @@ def to_sql(
         For ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` and ``spark``, the test suite
         executes the queries for every table. You can also pass any other sqlglot dialect
         (``snowflake``, ``bigquery``, ...), but doing so triggers a warning, because queries in
-        these dialects have never been executed.
+        these dialects have never been executed. The text begins with the same notice as a comment.
     tbl, tbl_before, tbl_after : str
         The table to read, as ``table``, ``schema.table`` or ``database.schema.table``. Quote a name
         that contains a dot (``"my.table"``). Macros that compare two runs take ``tbl_before``,
@@ -143,8 +145,9 @@ def to_sql(
         that take points, because these engines recompute a CTE each time it is read. Scripts are
         not available for Spark, which has no temporary tables.
     compact : bool
-        If True, write each statement on one line. By default, the statements are indented, and the
-        text begins with a comment that describes the result.
+        If True, write each statement on one line. By default, the statements are indented, the text
+        begins with a comment that describes the result, and each CTE with a comment that describes
+        its rows.
 
     Returns
     -------
@@ -194,12 +197,15 @@ def to_sql(
     engine = find_engine(dialect)
     asked = name
     name, chosen = select_columns(name, metrics, _ROW_ORDER)
-    warn_if_never_executed(dialect)
+    notice = never_executed_notice(dialect)
+    if notice is not None:
+        warnings.warn(notice, stacklevel=2)
     options = {key: given[key] for key in OPTIONS}
     if weights is not None:
         options["weights"] = given["weights"] = [float(number) for number in weights]
     columns = {key: given[key] for key in _COLUMN_PARAMETERS}
     tables = {key: given[key] for key in _TABLE_PARAMETERS}
+    check_columns(columns)
     check_tables(name, {**tables, "id": id, "cluster": cluster})
     check_macro_options(name, options)
     if name in _LABEL_TABLES:
@@ -221,9 +227,9 @@ def to_sql(
     write = write_script if steps else write_query
     query = write(request, _order_of(request), pretty=not compact)
     if compact:
-        return query
+        return query if notice is None else f"/* {notice} */ {query}"
     asked_for = {k: x for k, x in given.items() if k != "name" and x != _DEFAULTS.get(k)}
-    return describe_call(asked, asked_for) + query
+    return describe_call(asked, asked_for, notice) + query
 
 
 def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:

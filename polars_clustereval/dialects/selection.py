@@ -49,11 +49,11 @@ def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[
     return Selection(score.table, (name,))
 
 
-def describe_call(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return the comment above a query, which shows the title of `name` and the to_sql call."""
+def describe_call(name: str, arguments: Mapping[str, Any], notice: str | None) -> str:
+    """Return the comment above a query: the title of `name`, the to_sql call, and the `notice`."""
     call = ", ".join([repr(name), *(f"{key}={value!r}" for key, value in arguments.items())])
     version = f"polars_clustereval {macros_version()}: to_sql({call})"
-    lines = [line for text in (_title(name), version) for line in _wrap(text)]
+    lines = [line for text in (_title(name), version, notice) if text for line in _wrap(text)]
     return "".join(f"-- {line}\n" for line in lines)
 
 

@@ -13,6 +13,9 @@ CLUSTER = "cluster"
 VALID = "valid"
 N_FAULTS = "n_faults"
 
+# The key under which the tree of a CTE stores what the CTE holds, in words.
+HOLDS = "holds"
+
 # The prefix of the names of all CTEs.
 PREFIX = "__ce_"
 

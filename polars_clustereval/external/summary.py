@@ -56,12 +56,12 @@ def external_summary(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and then in the
         order of external_report. The rows of n, n_dropped, n_noise, n_labels and n_clusters come
-        first. The columns are the partition columns, metric, value, best and meaning. metric is the
-        name of the count or metric, and value is its value, which is NULL if the metric is
-        undefined. best is the best value as text: a number, 'high' or 'low', or NULL if no value is
-        best. meaning says in a few words what the metric measures. In the row of n_noise, it is a
-        remark if a cluster looks like noise, as in external_findings, or if no row has the cluster
-        `noise`.
+        first. The columns are the partition columns, metric, value, best, meaning and family.
+        metric is the name of the count or metric, and value is its value, which is NULL if the
+        metric is undefined. best is the best value as text: a number, 'high' or 'low', or NULL if
+        no value is best. meaning says in a few words what the metric measures. In the row of
+        n_noise, it is a remark if a cluster looks like noise, as in external_findings, or if no row
+        has the cluster `noise`. family is the kind of metric, such as 'pair counting', or 'counts'.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def external_summary(
     >>> four = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 0, 0, 1]})
     >>> summary = ce.external_summary(four, "label", "cluster")
     >>> summary.filter(pl.col("metric") == "purity").row(0)
-    ('purity', 0.75, '1', "share of rows with their cluster's majority label")
+    ('purity', 0.75, '1', "share of rows with their cluster's majority label", 'set matching')
     """
     known = external_scores(average_method, beta, adjusted=adjusted)
     chosen = choose_terms({name: pl.col(name) for name in ROW_COUNTS} | known, metrics)
@@ -96,4 +96,4 @@ def external_summary(
     return show_whole_texts(table.to_user_frame(frame, summary.select(*keys, *_SUMMARY_COLUMNS)))
 
 
-_SUMMARY_COLUMNS = ("metric", "value", "best", "meaning")
+_SUMMARY_COLUMNS = ("metric", "value", "best", "meaning", "family")

@@ -70,6 +70,7 @@ def internal_summary(
           best.
         - meaning: what the index measures, in a few words. In the row of n_noise, it is a remark if
           a cluster looks like noise, as in internal_findings, or if no row has the cluster `noise`.
+        - family: the kind of index, as in describe, or 'counts'.
 
         Without partition_by, every index is NULL if there are no rows. With partition_by, the
         result is empty if there are no rows.
@@ -91,7 +92,7 @@ def internal_summary(
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> summary = ce.internal_summary(four, ["x", "y"], "cluster")
     >>> summary.filter(pl.col("metric") == "ssw").row(0)
-    ('ssw', 10.0, 'low', 'squared distances of points to own centroid')
+    ('ssw', 10.0, 'low', 'squared distances of points to own centroid', 'sums of squares')
     """
     options = check_point_options(
         distance=distance,
@@ -120,4 +121,4 @@ def internal_summary(
     return show_whole_texts(to_user_frame(frame, summary, points.keys))
 
 
-_LONG_COLUMNS = ("metric", "value", "best", "meaning")
+_LONG_COLUMNS = ("metric", "value", "best", "meaning", "family")

@@ -13,6 +13,7 @@ from .registration import register, register_macro
 from .text import (
     bundle,
     find_folder,
+    macro_comments,
     macro_definitions,
     macros_called_by,
     sql_files,
@@ -24,6 +25,7 @@ __all__ = [
     "bundle",
     "check_new_file",
     "find_folder",
+    "macro_comments",
     "macro_definitions",
     "macros_called_by",
     "register",

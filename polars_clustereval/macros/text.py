@@ -26,6 +26,9 @@ _CREATE_MACRO = re.compile(
     r"\s+AS(?:\s+TABLE)?\s+(?P<body>.*?);$",
     re.MULTILINE | re.DOTALL,
 )
+_COMMENT_ABOVE_MACRO = re.compile(
+    r"(?P<lines>(?:^--.*\n)+)CREATE OR REPLACE MACRO clustereval\.(?P<name>\w+)\(", re.MULTILINE
+)
 # A parameter of a macro, with or without a default.
 _PARAMETER = re.compile(r'"?(\w+)"?(?:\s*:=[^,]*)?(?:,|$)')
 _CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS clustereval;"
@@ -167,6 +170,15 @@ def macro_definitions() -> dict[str, tuple[list[str], str]]:
     return {
         match["name"]: (_PARAMETER.findall(match["parameters"]), match["body"])
         for match in _CREATE_MACRO.finditer(_read_files())
+    }
+
+
+@cache
+def macro_comments() -> dict[str, str]:
+    """Return a mapping from the name of each macro to the comment above it in ``sql/``."""
+    matches = _COMMENT_ABOVE_MACRO.finditer(_read_files())
+    return {
+        match["name"]: match["lines"].replace("\n--", "").removeprefix("--") for match in matches
     }
 
 

@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.checks import (
-    check_choice,
     check_confidence,
+    check_metric,
     check_random_state,
     choose_terms,
     is_whole_number,
@@ -649,7 +649,7 @@ def permutation_test(
     ('adjusted_rand_score', 0.6, 0.04)
     """
     with_best = [x.name for x in metrics_of("external_report").values() if x.best]
-    check_choice("metric", metric, with_best)
+    check_metric(metric, with_best)
     n_samples, seed = _check_resamples(n_resamples), check_random_state(random_state)
     adjusted = metric == "adjusted_mutual_info_score"
     scores = external_scores(average_method, beta, adjusted=adjusted)

@@ -19,9 +19,9 @@ from polars_clustereval.base.checks import (
     Frame,
     Keys,
     NoiseAs,
-    check_choice,
     check_frame,
     check_groupable,
+    check_metric,
     check_noise_as,
     check_partition_keys,
     check_value_of,
@@ -236,7 +236,7 @@ def score_of_metric(metric: str, average_method: str, beta: float) -> pl.Expr:
 
     The parameters are options of run_agreement. Raise an error if an option is invalid.
     """
-    check_choice("metric", metric, list(metrics_of("external_report")))
+    check_metric(metric, list(metrics_of("external_report")))
     return external_scores(average_method, beta, adjusted=needs_expectation(metric))[metric]
 
 

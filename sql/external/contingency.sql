@@ -19,6 +19,7 @@
 -- of a macro that reads the user's table: __ce_partition, __ce_label, __ce_cluster and __ce_n (the
 -- number of rows of the group).
 CREATE OR REPLACE MACRO clustereval._flag_groups(group_counts, noise, noise_as) AS TABLE
+  -- The groups, marked as complete or not, and as noise or not.
   WITH __ce_group_flags AS (
     SELECT
       __ce_partition, __ce_label, __ce_cluster, __ce_n,
@@ -43,20 +44,21 @@ CREATE OR REPLACE MACRO clustereval._flag_groups(group_counts, noise, noise_as) 
     CASE WHEN __ce_complete AND __ce_noisy THEN __ce_n ELSE 0 END AS n_noise
   FROM __ce_group_flags;
 
--- One row per value of (partition_by, label, cluster) in the table named tbl, where all parameters
--- from label to partition_by are columns, noise is the value of cluster that marks noise, and
--- noise_as the user's option. Columns: partition_key, label and cluster; n, the number of rows of
--- the group, or the sum of their weights; copies, which is 1, or 0 if the group is left out;
--- n_dropped, the number of its rows without a label or a cluster; n_noise, the number of its noise
--- rows. Noise counted as singletons has cluster NULL, n 1, and copies equal to the number
--- of rows. Without partition_by there is one more row, without any rows, so that even an empty
--- table has a partition. The macro unites three queries: for calls without partition_by
--- and weight, with partition_by, and with weight. The arguments determine which query applies
--- before the query runs, so the plan holds only that query. A single GROUP BY for all cases, with a
--- NULL key or a sum of ones, would take 50 % longer.
+-- One row per value of (partition_by, label, cluster) in the table named tbl. All parameters from
+-- label to partition_by are columns, noise is the value of cluster that marks noise, and noise_as
+-- the user's option. Columns: partition_key, label and cluster; n, the number of rows of the group,
+-- or the sum of their weights; copies, which is 1, or 0 if the group is left out; n_dropped, the
+-- number of its rows without a label or a cluster; n_noise, the number of its noise rows. Noise
+-- counted as singletons has cluster NULL, n 1, and copies equal to the number of rows. Without
+-- partition_by there is one more row, without any rows, so that even an empty table has a
+-- partition. The macro unites three queries: for calls without partition_by and weight, with
+-- partition_by, and with weight. The arguments determine which query applies before the query runs,
+-- so the plan holds only that query. A single GROUP BY for all cases, with a NULL key or a sum of
+-- ones, would take 50 % longer.
 CREATE OR REPLACE MACRO clustereval._row_groups(
   tbl, label, cluster, weight, partition_by, noise, noise_as
 ) AS TABLE
+  -- Numbers of rows by partition, label and cluster.
   WITH __ce_group_counts AS (
     SELECT
       NULL AS __ce_partition,
@@ -106,6 +108,7 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
 -- because the cells do not tell how many rows were left out. If there are no cells, the result is
 -- one row without any rows. to_sql uses this macro in place of _row_groups.
 CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
+  -- The cells of the saved tables, of which equal ones are merged.
   WITH __ce_merged_cells AS (
     SELECT
       cell.partition_key,
@@ -116,6 +119,7 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
     GROUP BY cell.partition_key, cell.label, cell."cluster"
     HAVING SUM(cell.n * cell.copies) > 0
   ),
+  -- The merged cells, and a row for a table without cells.
   kept_groups AS (
     SELECT
       partition_key,
@@ -137,10 +141,10 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
   )
   SELECT * FROM kept_groups;
 
--- One row per partition_key (value of partition_by): total, the number of rows that are scored;
--- n_dropped, the number of rows that lack a label or a cluster; and n_noise, the number of rows
--- that are noise. A partition has a row even if all its rows are left out. groups: rows of
--- _row_groups.
+-- One row per partition_key (value of partition_by) with its numbers of rows: total, the number of
+-- rows that are scored; n_dropped, the number of rows that lack a label or a cluster; and n_noise,
+-- the number of rows that are noise. A partition has a row even if all its rows are left out.
+-- groups: rows of _row_groups.
 CREATE OR REPLACE MACRO clustereval._row_counts(groups) AS TABLE
   SELECT
     partition_key,
@@ -150,8 +154,9 @@ CREATE OR REPLACE MACRO clustereval._row_counts(groups) AS TABLE
   FROM query_table(groups)
   GROUP BY partition_key;
 
--- One row per (partition_key, label): label_size, the number of rows of the label; n_cells, the
--- number of its contingency cells; and label_majority_n, the number of rows of its largest cell.
+-- One row per (partition_key, label) with its size: label_size, the number of rows of the label;
+-- n_cells, the number of its contingency cells; and label_majority_n, the number of rows of its
+-- largest cell.
 CREATE OR REPLACE MACRO clustereval._label_sizes(cells) AS TABLE
   SELECT
     partition_key,
@@ -162,10 +167,10 @@ CREATE OR REPLACE MACRO clustereval._label_sizes(cells) AS TABLE
   FROM query_table(cells)
   GROUP BY partition_key, label;
 
--- One row per (partition_key, cluster): cluster_size, the number of rows of the cluster; n_cells,
--- the number of its contingency cells; cluster_majority_n, the number of rows of its largest cell;
--- and copies, 1. The noise rows of a partition that count as singletons are one row, with cluster
--- NULL, size 1, and their number as copies.
+-- One row per (partition_key, cluster) with its size: cluster_size, the number of rows of the
+-- cluster; n_cells, the number of its contingency cells; cluster_majority_n, the number of rows of
+-- its largest cell; and copies, 1. The noise rows of a partition that count as singletons are one
+-- row, with cluster NULL, size 1, and their number as copies.
 CREATE OR REPLACE MACRO clustereval._cluster_sizes(cells) AS TABLE
   SELECT
     partition_key,
@@ -177,10 +182,10 @@ CREATE OR REPLACE MACRO clustereval._cluster_sizes(cells) AS TABLE
   FROM query_table(cells)
   GROUP BY partition_key, cluster;
 
--- One row per contingency cell: partition_key, label, cluster, n and copies as in cells, and
--- label_size and cluster_size, the numbers of rows of its label and of its cluster. The parameters
--- are names of CTEs: cells has one row per cell, the others are the results of _label_sizes and
--- _cluster_sizes.
+-- One row per contingency cell with the sizes of its label and its cluster: partition_key, label,
+-- cluster, n and copies as in cells, and label_size and cluster_size, the numbers of rows of its
+-- label and of its cluster. The parameters are names of CTEs: cells has one row per cell, the
+-- others are the results of _label_sizes and _cluster_sizes.
 CREATE OR REPLACE MACRO clustereval._sized_cells(cells, label_sizes, cluster_sizes) AS TABLE
   SELECT
     cell.partition_key,
@@ -198,9 +203,9 @@ CREATE OR REPLACE MACRO clustereval._sized_cells(cells, label_sizes, cluster_siz
     ON clusters.partition_key IS NOT DISTINCT FROM cell.partition_key
     AND clusters.cluster IS NOT DISTINCT FROM cell.cluster;
 
--- One row per partition_key: n_labels; label_pairs, the ordered pairs of rows with the same label;
--- and in_majority_clusters, the number of rows in the majority cluster of their label, which is the
--- cluster with most rows of the label.
+-- One row per partition_key with sums over its labels: n_labels; label_pairs, the ordered pairs of
+-- rows with the same label; and in_majority_clusters, the number of rows in the majority cluster of
+-- their label, which is the cluster with most rows of the label.
 CREATE OR REPLACE MACRO clustereval._label_totals(label_sizes) AS TABLE
   SELECT
     partition_key,
@@ -210,9 +215,9 @@ CREATE OR REPLACE MACRO clustereval._label_totals(label_sizes) AS TABLE
   FROM query_table(label_sizes)
   GROUP BY partition_key;
 
--- One row per partition_key: n_clusters; cluster_pairs, the ordered pairs of different rows in the
--- same cluster; and in_majority_labels, the number of rows that have the most frequent label of
--- their cluster.
+-- One row per partition_key with sums over its clusters: n_clusters; cluster_pairs, the ordered
+-- pairs of different rows in the same cluster; and in_majority_labels, the number of rows that have
+-- the most frequent label of their cluster.
 CREATE OR REPLACE MACRO clustereval._cluster_totals(cluster_sizes) AS TABLE
   SELECT
     partition_key,
@@ -578,11 +583,13 @@ CREATE OR REPLACE MACRO clustereval.pair_counts(
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
   row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
+  -- The groups that are scored, which are the cells of the contingency table.
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
   label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
   cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
+  -- One row per partition with the ordered pairs of rows in the same cell.
   cell_totals AS (
     SELECT
       partition_key,
@@ -590,6 +597,7 @@ CREATE OR REPLACE MACRO clustereval.pair_counts(
     FROM cells
     GROUP BY partition_key
   ),
+  -- One row per partition with the ordered pairs of rows in the same cell, label and cluster.
   totals AS (
     SELECT
       counts.partition_key,

@@ -89,8 +89,9 @@ CREATE OR REPLACE MACRO clustereval._blanc_f_score(tp, fp, fn, tn, beta) AS
     ) / 2.0
   END;
 
--- One row per partition_key: lea_precision_rows and lea_recall_rows, the sums over clusters and
--- over labels of size times LEA resolution, and n_cells, the number of contingency cells.
+-- One row per partition_key with sums of LEA resolutions: lea_precision_rows and lea_recall_rows,
+-- the sums over clusters and over labels of size times LEA resolution, and n_cells, the number of
+-- contingency cells.
 CREATE OR REPLACE MACRO clustereval._lea_totals(sized_cells) AS TABLE
   SELECT
     partition_key,

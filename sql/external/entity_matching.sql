@@ -88,9 +88,10 @@ CREATE OR REPLACE MACRO clustereval._generalized_merge_distance(
   clustereval._edit_cost(split_cost, n_cells, n_clusters, fp, hl, total)
   + clustereval._edit_cost(merge_cost, n_cells, n_labels, fn, hc, total);
 
--- One row per partition_key: closest_labels, the sum over its labels of the best Jaccard index of
--- the label with any cluster.
+-- One row per partition_key with a sum over its labels: closest_labels, the sum over its labels of
+-- the best Jaccard index of the label with any cluster.
 CREATE OR REPLACE MACRO clustereval._closest_label_totals(sized_cells) AS TABLE
+  -- The best Jaccard index of each label with a cluster.
   WITH closest AS (
     SELECT
       partition_key,
@@ -102,10 +103,11 @@ CREATE OR REPLACE MACRO clustereval._closest_label_totals(sized_cells) AS TABLE
   FROM closest
   GROUP BY partition_key;
 
--- One row per partition_key: closest_clusters, the sum over its clusters of the best Jaccard index
--- of the cluster with any label. The noise rows that are counted as singletons, with cluster NULL,
--- are clusters with one label each.
+-- One row per partition_key with a sum over its clusters: closest_clusters, the sum over its
+-- clusters of the best Jaccard index of the cluster with any label. The noise rows that are counted
+-- as singletons, with cluster NULL, are clusters with one label each.
 CREATE OR REPLACE MACRO clustereval._closest_cluster_totals(sized_cells) AS TABLE
+  -- The best Jaccard index of each cluster with a label.
   WITH closest AS (
     SELECT
       partition_key,

@@ -22,10 +22,11 @@ CREATE OR REPLACE MACRO clustereval._valid_resolution_options(
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
--- One row per partition_key: cell_remainders and cell_factorials, the sums of the remainder of n
--- (see _factorial_remainder) and of ln(n!) over the contingency cells, where n is the number of
--- rows of a cell. Equal numbers are summed only once.
+-- One row per partition_key with sums over its cells: cell_remainders and cell_factorials, the sums
+-- of the remainder of n (see _factorial_remainder) and of ln(n!) over the contingency cells, where
+-- n is the number of rows of a cell. Equal numbers are summed only once.
 CREATE OR REPLACE MACRO clustereval._cell_remainder_totals(sized_cells) AS TABLE
+  -- Numbers of cells by partition and number of rows.
   WITH cell_histogram AS (
     SELECT partition_key, n, CAST(SUM(copies) AS DOUBLE) AS times
     FROM query_table(sized_cells)
@@ -45,12 +46,14 @@ CREATE OR REPLACE MACRO clustereval._cell_remainder_totals(sized_cells) AS TABLE
 -- _table_totals. groups: rows of _row_groups.
 CREATE OR REPLACE MACRO clustereval._resolution_totals(groups) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
+  -- The groups that are scored, which are the cells of the contingency table.
   cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
   label_sizes AS (SELECT *, 1 AS copies FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
   sized_cells AS (SELECT * FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes)),
   label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
   cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
+  -- One row per partition with its numbers of rows, labels and clusters, and of their pairs.
   totals AS (
     SELECT
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
@@ -70,8 +73,8 @@ CREATE OR REPLACE MACRO clustereval._resolution_totals(groups) AS TABLE
   SELECT
     totals.*,
     cells.cell_pairs,
-    cells.hl, cells.hc, cells.precision_rows, cells.recall_rows,
-    cells.similar_rows, cells.exact_matches,
+    cells.label_entropy_given_cluster, cells.cluster_entropy_given_label, cells.precision_rows,
+    cells.recall_rows, cells.similar_rows, cells.exact_matches,
     clustereval._mutual_information(totals.total, cells.deviance, cells.size_products) AS mi,
     lea.n_cells, lea.lea_precision_rows, lea.lea_recall_rows,
     closest_labels.closest_labels, closest_clusters.closest_clusters,
@@ -87,10 +90,10 @@ CREATE OR REPLACE MACRO clustereval._resolution_totals(groups) AS TABLE
     ON closest_clusters.partition_key IS NOT DISTINCT FROM totals.partition_key
   LEFT JOIN tables ON tables.partition_key IS NOT DISTINCT FROM totals.partition_key;
 
--- One row per partition: the columns of _resolution_totals, and the numbers of unordered pairs of
--- rows as DOUBLE: tp (same label and cluster), fp (same cluster only), fn (same label only) and tn
--- (neither); and reduced, the reduced mutual information. The parameter is that of
--- _resolution_totals.
+-- One row per partition with the statistics of its measures: the columns of _resolution_totals, and
+-- the numbers of unordered pairs of rows as DOUBLE: tp (same label and cluster), fp (same cluster
+-- only), fn (same label only) and tn (neither); and reduced, the reduced mutual information. The
+-- parameter is that of _resolution_totals.
 CREATE OR REPLACE MACRO clustereval._resolution_statistics_of_groups(groups) AS TABLE
   SELECT
     *,

@@ -161,6 +161,7 @@ CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, e
 -- table to number the overlaps at which it evaluates the sum for a label size and a cluster size.
 -- There are fewer than 143 such overlaps.
 CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
+  -- The digits of numbers to the base 12.
   WITH digits AS (
     SELECT 0 AS digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3
     UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7
@@ -176,6 +177,7 @@ CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
 -- one row per cluster (partition_key, cluster_size, copies); a row stands for copies labels or
 -- clusters of its size. Empty unless the BOOLEAN wanted is TRUE.
 CREATE OR REPLACE MACRO clustereval._size_counts(label_sizes, cluster_sizes, wanted) AS TABLE
+  -- Sizes of labels and of clusters in one column.
   WITH sizes AS (
     SELECT partition_key, TRUE AS is_label, label_size AS size, copies
     FROM query_table(label_sizes)
@@ -194,6 +196,7 @@ CREATE OR REPLACE MACRO clustereval._size_counts(label_sizes, cluster_sizes, wan
 -- of the polynomial through all of them: up to a common factor, 1 / the product of its distances to
 -- the others.
 CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
+  -- Nodes up to the middle of the range, with their weights.
   WITH lower AS (
     SELECT 64e0 AS position, 7.550920304032022e-2 AS weight
     UNION ALL SELECT 65e0, -2.2570919089395688e-1
@@ -205,6 +208,7 @@ CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
     UNION ALL SELECT 88e0, -9.425460406643202e-1
     UNION ALL SELECT 93e0, 1e0
   ),
+  -- All nodes, where the upper half mirrors the lower half.
   both_halves AS (
     SELECT position, weight FROM lower
     UNION ALL
@@ -212,13 +216,15 @@ CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   )
   SELECT position, weight FROM both_halves;
 
--- The rows of the table named by size_counts (see _size_counts: partition_key, is_label, size,
--- multiplicity). If there are many sizes, fewer rows replace them, which bounds the number of pairs
--- of a label size and a cluster size. In each range 64 .. 128, 128 .. 256, ... with more than 32
--- sizes of one partition and side, 18 whole numbers replace the sizes. Their multiplicities are
--- real numbers that give the same sum of any polynomial of degree 17 over the sizes, and to 1e-14
--- the same sum of the terms of the expected mutual information.
+-- Sizes of labels and clusters, reduced to fewer: the rows of the table named by size_counts (see
+-- _size_counts: partition_key, is_label, size, multiplicity). If there are many sizes, fewer rows
+-- replace them, which bounds the number of pairs of a label size and a cluster size. In each range
+-- 64 .. 128, 128 .. 256, ... with more than 32 sizes of one partition and side, 18 whole numbers
+-- replace the sizes. Their multiplicities are real numbers that give the same sum of any polynomial
+-- of degree 17 over the sizes, and to 1e-14 the same sum of the terms of the expected mutual
+-- information.
 CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_counts) AS TABLE
+  -- Sizes with the unit of their octave, which is 0 for sizes below 64.
   WITH octaves AS (
     SELECT
       *,
@@ -228,12 +234,14 @@ CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_counts) AS TABLE
       END AS unit
     FROM query_table(size_counts)
   ),
+  -- Sizes with the number of sizes in their octave.
   octave_counts AS (
     SELECT
       *,
       COUNT(*) OVER (PARTITION BY partition_key, is_label, unit) AS octave_sizes
     FROM octaves
   ),
+  -- Weights of the nodes that replace the sizes of an octave with many sizes.
   node_weights AS (
     SELECT
       partition_key, is_label, size, multiplicity, unit, position,
@@ -247,6 +255,7 @@ CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_counts) AS TABLE
     CROSS JOIN clustereval._octave_nodes() AS nodes
     WHERE unit > 0 AND octave_sizes > 32
   ),
+  -- The multiplicity of each such size, divided among the nodes.
   node_shares AS (
     SELECT
       *,
@@ -254,6 +263,7 @@ CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_counts) AS TABLE
         / SUM(node_weight) OVER (PARTITION BY partition_key, is_label, size) AS node_multiplicity
     FROM node_weights
   ),
+  -- Sizes of octaves with few sizes, and the nodes of the others.
   sizes AS (
     SELECT partition_key, is_label, size, multiplicity
     FROM octave_counts
@@ -271,6 +281,7 @@ CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_counts) AS TABLE
 -- nodes (stride), the overlap at the node (x1) and its difference from the expected overlap (d).
 -- distinct_pairs is the name of a CTE of rows of sizes.
 CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
+  -- Pairs of sizes with the range and the center of their overlaps.
   WITH centers AS (
     SELECT
       *,
@@ -280,6 +291,7 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
       clustereval._central_overlap(n, a, b) AS center
     FROM query_table(distinct_pairs)
   ),
+  -- Pairs of sizes with the numbers of nodes below and above the center.
   plans AS (
     SELECT
       *,
@@ -290,6 +302,7 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
     FROM centers
   ),
   numbers AS (SELECT * FROM clustereval._node_numbers()),
+  -- The numbers of the nodes, for each number of nodes.
   ranges AS (
     SELECT counts.node AS n_nodes, numbers.node
     FROM numbers AS counts
@@ -302,10 +315,12 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
   FROM plans
   JOIN ranges ON ranges.n_nodes = CAST(below + above + 1 AS BIGINT);
 
--- One row per distinct pair of sizes (n, a, b): its terms of the expected mutual information (emi)
--- and of the expected conditional entropies (ehl, ehc). nodes: rows of _overlap_nodes. Each stage
--- has only the columns that later stages need, since every column takes time.
+-- One row per distinct pair of sizes (n, a, b) with its expectations: its terms of the expected
+-- mutual information (emi) and of the expected conditional entropies. nodes: rows of
+-- _overlap_nodes. Each stage has only the columns that later stages need, since every column takes
+-- time.
 CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
+  -- Overlaps x1 to x4 of the 2 x 2 table at each node, and their means m1 to m4.
   WITH tables AS (
     SELECT
       n, a, b, stride, x1, d,
@@ -318,6 +333,7 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
       (n - a) * (n - b) / n AS m4
     FROM query_table(nodes)
   ),
+  -- Relative differences v1 to v4 of the overlaps from their means.
   relative_differences AS (
     SELECT
       *,
@@ -330,6 +346,7 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
       CASE WHEN stride = 1 AND x1 > 0 THEN x3 / (b + x1) ELSE 0.0 END AS vb
     FROM tables
   ),
+  -- Deviances d1 to d4 of the overlaps from their means.
   deviances AS (
     SELECT
       n, a, b, stride, x1, x2, x3, x4, v1, va, vb,
@@ -339,12 +356,14 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
       clustereval._deviance(x4, m4, d, v4) AS d4
     FROM relative_differences
   ),
+  -- The probability of each node, up to a factor.
   weights AS (
     SELECT
       n, a, b, stride, x1, v1, va, vb, d1,
       clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, d4) AS weight
     FROM deviances
   ),
+  -- Sums over the nodes of each pair of sizes.
   pair_sums AS (
     SELECT
       n,
@@ -353,15 +372,17 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
       MAX(stride) AS stride,
       SUM(weight) * n AS weight_sum,
       SUM(weight * d1) AS emi,
-      SUM(weight * x1 * clustereval._log_ratio_at(b, x1, vb)) AS ehl,
-      SUM(weight * x1 * clustereval._log_ratio_at(a, x1, va)) AS ehc
+      SUM(weight * x1 * clustereval._log_ratio_at(b, x1, vb))
+        AS expected_label_entropy_given_cluster,
+      SUM(weight * x1 * clustereval._log_ratio_at(a, x1, va))
+        AS expected_cluster_entropy_given_label
     FROM weights
     -- Always true. The condition keeps DuckDB 2 from pulling all stages into one expression below
     -- the join, which takes twice as long; it is evaluated twice, so it uses an early stage.
     WHERE v1 > -2
     GROUP BY n, a, b
   )
-  -- With a stride, ehl and ehc follow from emi and the entropies of the sizes.
+  -- With a stride, the conditional entropies follow from emi and the entropies of the sizes.
   SELECT
     n,
     a,
@@ -371,28 +392,29 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
       WHEN stride > 1
       THEN clustereval._independent_entropy_term(n, a, b)
         - emi / weight_sum
-      ELSE ehl / weight_sum
-    END AS ehl,
+      ELSE expected_label_entropy_given_cluster / weight_sum
+    END AS expected_label_entropy_given_cluster,
     CASE
       WHEN stride > 1
       THEN clustereval._independent_entropy_term(n, b, a)
         - emi / weight_sum
-      ELSE ehc / weight_sum
-    END AS ehc
+      ELSE expected_cluster_entropy_given_label / weight_sum
+    END AS expected_cluster_entropy_given_label
   FROM pair_sums;
 
--- One row per partition: partition_key, and the expectations, for random labelings of the same
--- sizes, of the mutual information (emi), of the entropy of the label given the cluster (ehl) and
--- of the entropy of the cluster given the label (ehc), in nats. The parameters name three tables
--- with the column partition_key. The first has one row per partition (total, its number of rows),
--- the second has one row per label (label_size), and the third has one row per cluster
--- (cluster_size). The last two also have copies, the number of labels or clusters that a row stands
--- for. The result is empty, at no cost, unless the BOOLEAN wanted is TRUE.
+-- One row per partition with its information expected by chance: partition_key, and the
+-- expectations, for random labelings of the same sizes, of the mutual information (emi) and of both
+-- conditional entropies, in nats. The parameters name three tables with the column partition_key.
+-- The first has one row per partition (total, its number of rows), the second has one row per label
+-- (label_size), and the third has one row per cluster (cluster_size). The last two also have
+-- copies, the number of labels or clusters that a row stands for. The result is empty, at no cost,
+-- unless the BOOLEAN wanted is TRUE.
 CREATE OR REPLACE MACRO clustereval._expected_totals(
   row_counts, label_sizes, cluster_sizes, wanted
 ) AS TABLE
   WITH size_counts AS (SELECT * FROM clustereval._size_counts(label_sizes, cluster_sizes, wanted)),
   sizes AS (SELECT * FROM clustereval._reduced_sizes(size_counts)),
+  -- Pairs of a label size and a cluster size, with how often a partition has them.
   size_pairs AS NOT MATERIALIZED (
     SELECT
       counts.partition_key,
@@ -405,7 +427,8 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
     JOIN sizes AS clusters ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
     WHERE labels.is_label AND NOT clusters.is_label
   ),
-  -- Partitions share most of their pairs of sizes, whose terms are computed once for all.
+  -- The distinct pairs of sizes. Partitions share most of their pairs of sizes, whose terms are
+  -- computed once for all.
   distinct_pairs AS (
     SELECT DISTINCT n, a, b
     FROM size_pairs
@@ -415,8 +438,10 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
   SELECT
     pairs.partition_key,
     clustereval._compensated_sum(pairs.multiplicity * terms.emi) AS emi,
-    clustereval._compensated_sum(pairs.multiplicity * terms.ehl) AS ehl,
-    clustereval._compensated_sum(pairs.multiplicity * terms.ehc) AS ehc
+    clustereval._compensated_sum(pairs.multiplicity * terms.expected_label_entropy_given_cluster)
+      AS expected_label_entropy_given_cluster,
+    clustereval._compensated_sum(pairs.multiplicity * terms.expected_cluster_entropy_given_label)
+      AS expected_cluster_entropy_given_label
   FROM size_pairs AS pairs
   JOIN pair_values AS terms
     ON terms.n = pairs.n

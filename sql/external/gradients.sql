@@ -2,7 +2,7 @@
 -- (see relative/intervals). A metric is a function of the three statistics of a family:
 --   family       first                 second                    third
 --   pairs        tp                    fp                        fn    as shares of all pairs
---   information  mi                    hc                        hl    in nats
+--   information  mi                    H(cluster | label)    H(label | cluster)    in nats
 --   bcubed       B-cubed precision     B-cubed recall
 --   majority     purity                inverse purity
 
@@ -28,7 +28,9 @@ CREATE OR REPLACE MACRO clustereval._parts_of_gradients(statistics) AS TABLE
       0.0 AS emi
     FROM query_table(statistics)
     UNION ALL
-    SELECT partition_key, total, 'information', mi, hc, hl, emi
+    SELECT
+      partition_key, total, 'information', mi, cluster_entropy_given_label,
+      label_entropy_given_cluster, emi
     FROM query_table(statistics)
     UNION ALL
     SELECT

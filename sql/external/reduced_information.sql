@@ -151,8 +151,8 @@ CREATE OR REPLACE MACRO clustereval._normalized_reduced_mutual_info_score(
     ))
   END;
 
--- One row per partition_key, kind and size of a group, size rows, times of which there are, with y
--- as DOUBLE: ln of the number of contingency tables is the sum of times x _log_choose(size, y). The
+-- One row per partition_key, kind and size of a group: size rows, times of which there are, with y
+-- as DOUBLE. ln of the number of contingency tables is the sum of times x _log_choose(size, y). The
 -- kinds 'label', 'cluster' and 'total' are for tables of labels and clusters, and the kind 'own' is
 -- for tables of labels and labels. The rows of a table are the side with more groups, or the
 -- clusters if the numbers are equal. Each column of a table is any way to divide its sum among the
@@ -164,6 +164,7 @@ CREATE OR REPLACE MACRO clustereval._normalized_reduced_mutual_info_score(
 CREATE OR REPLACE MACRO clustereval._table_terms(
   totals, label_histogram, cluster_histogram
 ) AS TABLE
+  -- One row per partition with the concentrations of its random tables.
   WITH options AS (
     SELECT
       partition_key, total, n_labels, n_clusters,
@@ -179,6 +180,7 @@ CREATE OR REPLACE MACRO clustereval._table_terms(
     FROM query_table(totals)
     WHERE n_labels > 0
   ),
+  -- Sizes of labels, clusters and partitions, by the kind of their term.
   sizes AS (
     SELECT 'label' AS kind, *
     FROM query_table(label_histogram)
@@ -219,20 +221,23 @@ CREATE OR REPLACE MACRO clustereval._table_terms(
   FROM sizes
   JOIN options ON options.partition_key IS NOT DISTINCT FROM sizes.partition_key;
 
--- One row per partition_key: label_remainders and cluster_remainders, the sums of the remainders of
--- the sizes of labels and clusters; label_factorials, the sum of ln(a!) over labels of a rows;
--- log_tables, ln of the number of tables with these sizes, and table_excess (see _table_terms);
--- label_tables and label_excess, the same for the tables of the labels with themselves. label_sizes
--- and cluster_sizes are names of CTEs of the rows of _label_sizes and _cluster_sizes. totals is the
--- name of a CTE with a row per partition: total, n_labels, n_clusters, and the numbers of ordered
--- pairs of rows label_pairs and cluster_pairs. Equal sizes are summed only once.
+-- One row per partition_key with sums over the sizes of its groups: label_remainders and
+-- cluster_remainders, the sums of the remainders of the sizes of labels and clusters;
+-- label_factorials, the sum of ln(a!) over labels of a rows; log_tables, ln of the number of tables
+-- with these sizes, and table_excess (see _table_terms); label_tables and label_excess, the same
+-- for the tables of the labels with themselves. label_sizes and cluster_sizes are names of CTEs of
+-- the rows of _label_sizes and _cluster_sizes. totals is the name of a CTE with a row per
+-- partition: total, n_labels, n_clusters, and the numbers of ordered pairs of rows label_pairs and
+-- cluster_pairs. Equal sizes are summed only once.
 CREATE OR REPLACE MACRO clustereval._table_totals(label_sizes, cluster_sizes, totals) AS TABLE
+  -- Numbers of labels by partition and size.
   WITH label_histogram AS (
     SELECT
       partition_key, label_size AS size, CAST(COUNT(*) AS BIGINT) AS times
     FROM query_table(label_sizes)
     GROUP BY partition_key, label_size
   ),
+  -- Numbers of clusters by partition and size.
   cluster_histogram AS (
     SELECT
       partition_key,
@@ -242,7 +247,8 @@ CREATE OR REPLACE MACRO clustereval._table_totals(label_sizes, cluster_sizes, to
     GROUP BY partition_key, cluster_size
   ),
   terms AS (SELECT * FROM clustereval._table_terms(totals, label_histogram, cluster_histogram)),
-  -- This CTE exists because each of its long expressions would otherwise be planned several times.
+  -- Terms with their logarithms. This CTE exists because each of its long expressions would
+  -- otherwise be planned several times.
   term_values AS MATERIALIZED (
     SELECT
       partition_key,

@@ -27,18 +27,20 @@ CREATE OR REPLACE MACRO clustereval._valid_external_options(
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
--- One row per partition: partition_key and sums over its cells (label, cluster), in which a cell
--- counts copies times, where copies is the number of equal cells that it stands for (noise rows
--- counted as singletons). cell_pairs: ordered pairs of rows in the same cell. size_products: label
--- size x cluster size. links: triples of a row, another row of its label and another row of its
--- cluster. deviance: n ln(n / m) + m - n, where n is the number of rows of a cell and m is the
--- expected number if label and cluster were independent; the difference n - m is computed from
--- integers. hl and hc: entropy of the label given the cluster, and of the cluster given the label.
--- precision_rows, recall_rows and similar_rows: B-cubed precision, B-cubed recall and
--- element-centric similarity, summed over rows. exact_matches: labels that have the same rows as a
--- cluster. row_counts names a table with one row per partition (total, its number of rows), and
--- sized_cells names a table with one row per cell (n rows, copies, label_size, cluster_size).
+-- One row per partition with sums over its cells: partition_key and sums over its cells (label,
+-- cluster), in which a cell counts copies times, where copies is the number of equal cells that it
+-- stands for (noise rows counted as singletons). cell_pairs: ordered pairs of rows in the same
+-- cell. size_products: label size x cluster size. links: triples of a row, another row of its label
+-- and another row of its cluster. deviance: n ln(n / m) + m - n, where n is the number of rows of a
+-- cell and m is the expected number if label and cluster were independent; the difference n - m is
+-- computed from integers. label_entropy_given_cluster and cluster_entropy_given_label: conditional
+-- entropies in nats. precision_rows, recall_rows and similar_rows: B-cubed precision, B-cubed
+-- recall and element-centric similarity, summed over rows. exact_matches: labels that have the same
+-- rows as a cluster. row_counts names a table with one row per partition (total, its number of
+-- rows), and sized_cells names a table with one row per cell (n rows, copies, label_size,
+-- cluster_size).
 CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TABLE
+  -- Cells with the products of their sizes and counts, which are exact.
   WITH products AS (
     SELECT
       cell.partition_key,
@@ -55,6 +57,7 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
     JOIN query_table(row_counts) AS counts
       ON counts.partition_key IS NOT DISTINCT FROM cell.partition_key
   ),
+  -- Cells with the rows expected by chance, and the difference from them.
   differences AS (
     SELECT
       *,
@@ -62,19 +65,21 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
       CAST(scaled_n - size_product AS DOUBLE) AS scaled_difference
     FROM products
   ),
+  -- Cells with the relative difference from the rows expected by chance.
   relative_differences AS (
     SELECT
       *,
       scaled_difference / (rows * total + scaled_mean) AS relative_difference
     FROM differences
   ),
+  -- Cells with their terms of the sums over cells.
   cell_terms AS (
     SELECT
       partition_key, copies, n, label_size, cluster_size, size_product,
       clustereval._cell_links(n, label_size, cluster_size) AS links,
       clustereval._deviance(rows, mean, scaled_difference / total, relative_difference) AS deviance,
-      rows / total * clustereval._log_ratio(cluster_size, n) AS hl,
-      rows / total * clustereval._log_ratio(label_size, n) AS hc,
+      rows / total * clustereval._log_ratio(cluster_size, n) AS label_entropy_given_cluster,
+      rows / total * clustereval._log_ratio(label_size, n) AS cluster_entropy_given_label,
       rows * clustereval._ratio(n, cluster_size) AS precision_rows,
       rows * clustereval._ratio(n, label_size) AS recall_rows,
       rows * clustereval._element_similarity(n, label_size, cluster_size) AS similar_rows
@@ -86,8 +91,10 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
     SUM(CASE WHEN copies = 1 THEN size_product ELSE size_product * copies END) AS size_products,
     clustereval._compensated_sum(links * copies) AS links,
     clustereval._compensated_sum(deviance * copies) AS deviance,
-    clustereval._compensated_sum(hl * copies) AS hl,
-    clustereval._compensated_sum(hc * copies) AS hc,
+    clustereval._compensated_sum(label_entropy_given_cluster * copies)
+      AS label_entropy_given_cluster,
+    clustereval._compensated_sum(cluster_entropy_given_label * copies)
+      AS cluster_entropy_given_label,
     clustereval._compensated_sum(precision_rows * copies) AS precision_rows,
     clustereval._compensated_sum(recall_rows * copies) AS recall_rows,
     clustereval._compensated_sum(similar_rows * copies) AS similar_rows,
@@ -104,16 +111,18 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
 -- are computed. Rows: total (the rows that are scored, which are neither dropped nor left out as
 -- noise), n_dropped (label or cluster NULL) and n_noise (all noise). Labels and clusters: n_labels,
 -- n_clusters. Pairs of rows: tp, fp, fn, tn and fn_minus_fp, unordered, as DOUBLE, and links (see
--- _cell_totals). Information in nats: mi (mutual information), hl (entropy of the label given the
--- cluster), hc (of the cluster given the label), and their expectations for random labelings, emi,
--- ehl and ehc, NULL if adjusted is FALSE. Matching: in_majority_labels (rows with the majority
--- label of their cluster), in_majority_clusters (rows in the majority cluster of their label),
--- matched_rows (sum over labels of size x best F1 score with a cluster), precision_rows,
--- recall_rows and similar_rows (sums over rows of B-cubed precision, B-cubed recall and
--- element-centric similarity), and exact_matches (clusters that equal a label). groups: rows of
+-- _cell_totals). Information in nats: mi (mutual information), label_entropy_given_cluster and
+-- cluster_entropy_given_label (conditional entropies, which formulas call hl and hc), and the
+-- expectations of these three for random labelings, emi, expected_label_entropy_given_cluster and
+-- expected_cluster_entropy_given_label, NULL if adjusted is FALSE. Matching: in_majority_labels
+-- (rows with the majority label of their cluster), in_majority_clusters (rows in the majority
+-- cluster of their label), matched_rows (sum over labels of size x best F1 score with a cluster),
+-- precision_rows, recall_rows and similar_rows (sums over rows of B-cubed precision, B-cubed recall
+-- and element-centric similarity), and exact_matches (clusters that equal a label). groups: rows of
 -- _row_groups.
 CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
+  -- The groups that are scored, which are the cells of the contingency table.
   cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
   label_sizes AS (SELECT *, 1 AS copies FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
@@ -126,16 +135,18 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
     SELECT *
     FROM clustereval._expected_totals(row_counts, label_sizes, cluster_sizes, adjusted)
   ),
+  -- One row per partition with the sums over its labels, clusters and cells.
   totals AS (
     SELECT
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
       labels.n_labels, labels.label_pairs, labels.in_majority_clusters,
       clusters.n_clusters, clusters.cluster_pairs, clusters.in_majority_labels,
       cells.cell_pairs, cells.links, cells.deviance, cells.size_products,
-      cells.hl, cells.hc, cells.exact_matches,
+      cells.label_entropy_given_cluster, cells.cluster_entropy_given_label, cells.exact_matches,
       cells.precision_rows, cells.recall_rows, cells.similar_rows,
       matches.matched_rows,
-      expected.emi, expected.ehl, expected.ehc
+      expected.emi, expected.expected_label_entropy_given_cluster,
+      expected.expected_cluster_entropy_given_label
     FROM row_counts AS counts
     LEFT JOIN label_totals AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
@@ -156,13 +167,14 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
     CAST(clustereval._halve(label_pairs - cluster_pairs) AS DOUBLE) AS fn_minus_fp,
     links,
     clustereval._mutual_information(total, deviance, size_products) AS mi,
-    hl, hc, emi, ehl, ehc,
+    label_entropy_given_cluster, cluster_entropy_given_label, emi,
+    expected_label_entropy_given_cluster, expected_cluster_entropy_given_label,
     in_majority_labels, in_majority_clusters, matched_rows,
     precision_rows, recall_rows, similar_rows, exact_matches
   FROM totals;
 
--- One row per partition: the columns of _statistics_of_groups, for the parameters of
--- external_report.
+-- One row per partition with the statistics of its scores: the columns of _statistics_of_groups,
+-- for the parameters of external_report.
 CREATE OR REPLACE MACRO clustereval._external_statistics(
   tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
 ) AS TABLE
@@ -237,6 +249,7 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
+  -- The groups that are scored, which are the cells of the contingency table.
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells))
   SELECT
@@ -282,6 +295,7 @@ CREATE OR REPLACE MACRO clustereval.external_label_report(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
+  -- The groups that are scored, which are the cells of the contingency table.
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   label_sizes AS (SELECT * FROM clustereval._label_sizes(cells))
   SELECT
@@ -336,6 +350,7 @@ CREATE OR REPLACE MACRO clustereval._check_record_ids(records) AS TABLE
 CREATE OR REPLACE MACRO clustereval._record_sizes(
   tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
 ) AS TABLE
+  -- The columns of the call, for each row of the table.
   WITH __ce_rows AS (
     SELECT
       partition_by AS __ce_partition,
@@ -360,6 +375,7 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
       'partition_by', partition_by
     )
   ),
+  -- Rows that have a label and a cluster.
   __ce_complete_rows AS (
     SELECT
       *,
@@ -370,11 +386,13 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
       OR __ce_is_check_row
   ),
   __ce_faults AS (SELECT * FROM clustereval._check_record_ids(__ce_complete_rows)),
+  -- Rows that are scored, marked if they count as singletons.
   __ce_counted_rows AS (
     SELECT *, __ce_noisy AND noise_as = 'singletons' AS __ce_is_singleton
     FROM __ce_complete_rows
     WHERE NOT (__ce_noisy AND noise_as = 'drop') AND (SELECT n_faults FROM __ce_faults) = 0
   ),
+  -- Rows with the sizes of their label, of their cluster and of their cell.
   __ce_row_sizes AS (
     SELECT
       *,

@@ -80,10 +80,11 @@ CREATE OR REPLACE MACRO clustereval._exact_match_recall(exact_matches, n_labels)
 CREATE OR REPLACE MACRO clustereval._exact_match_f_score(exact_matches, n_labels, n_clusters) AS
   clustereval._ratio(2 * exact_matches, n_labels + n_clusters);
 
--- One row per partition_key: matched_rows, the sum over its labels of label_size times the best F1
--- score of the label with any cluster, for class_f_measure. sized_cells: rows of _sized_cells:
--- contingency cells with n, label_size and cluster_size.
+-- One row per partition_key with a sum over its labels: matched_rows, the sum over its labels of
+-- label_size times the best F1 score of the label with any cluster, for class_f_measure.
+-- sized_cells: rows of _sized_cells: contingency cells with n, label_size and cluster_size.
 CREATE OR REPLACE MACRO clustereval._match_totals(sized_cells) AS TABLE
+  -- Size times best F1 score of each label.
   WITH best_matches AS (
     SELECT
       partition_key,

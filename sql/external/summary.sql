@@ -2,8 +2,9 @@
 
 -- The columns of external_report in long form: one row per partition and count or metric, with
 -- partition_key, metric (its name), value, best (its best value as text: a number, 'high' or 'low';
--- NULL if no value is best) and meaning (what it measures, in a few words, or a remark on noise).
--- The order is that of external_report. All parameters are those of external_report.
+-- NULL if no value is best), meaning (what it measures, in a few words, or a remark on noise) and
+-- family (its kind, such as 'pair counting'). The order is that of external_report. All parameters
+-- are those of external_report.
 -- Examples:
 --   FROM clustereval.external_summary(assignments, species, cluster);
 --   SELECT metric, value
@@ -42,7 +43,8 @@ CREATE OR REPLACE MACRO clustereval.external_summary(
           THEN clustereval._noise_remark(noisy.names, report.n, report.n_noise, noise)
       END,
       summary.meaning
-    ) AS meaning
+    ) AS meaning,
+    summary.family
   FROM summary
   JOIN report ON report.partition_key IS NOT DISTINCT FROM summary.partition_key
   LEFT JOIN noise_names AS noisy

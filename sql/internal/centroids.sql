@@ -25,6 +25,7 @@ CREATE OR REPLACE MACRO clustereval._points(
   tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing,
   id := CAST(NULL AS BIGINT)
 ) AS TABLE
+  -- The columns of the call, for each row of the table.
   WITH __ce_table_rows AS NOT MATERIALIZED (
     SELECT
       partition_by AS __ce_partition,
@@ -37,6 +38,7 @@ CREATE OR REPLACE MACRO clustereval._points(
       clustereval._is_default_id(id) AS __ce_has_default_id
     FROM query_table(clustereval._check_point_call(tbl, distance, weights))
   ),
+  -- Rows with their weighted vector, marked if they are complete.
   __ce_scaled_rows AS NOT MATERIALIZED (
     SELECT
       *,
@@ -49,7 +51,8 @@ CREATE OR REPLACE MACRO clustereval._points(
       clustereval._scale_vector(__ce_vector, weights, __ce_factors) AS __ce_scaled
     FROM __ce_table_rows
   ),
-  -- This is a separate CTE, because the norm would otherwise be computed once per coordinate.
+  -- Rows with the norm of their vector, for cosine. This is a separate CTE, because the norm would
+  -- otherwise be computed once per coordinate.
   __ce_normed_rows AS NOT MATERIALIZED (
     SELECT
       *,
@@ -93,6 +96,7 @@ CREATE OR REPLACE MACRO clustereval._points(
 CREATE OR REPLACE MACRO clustereval._point_arguments(
   tbl, vector, cluster, partition_by, noise, id := CAST(NULL AS BIGINT)
 ) AS TABLE
+  -- Whether the call has no partition_by, in one row even for an empty table.
   WITH __ce_call AS (
     SELECT
       clustereval._is_absent(partition_by) AS __ce_unpartitioned,
@@ -118,13 +122,14 @@ CREATE OR REPLACE MACRO clustereval._point_arguments(
     __ce_vector_text AS vector_text
   FROM __ce_call;
 
--- One row per cluster: its key (partition_key, cluster, singleton_no); size, its number of points;
--- dims, its number of dimensions; center, the mean or median of each coordinate, for cosine scaled
--- to length 1; and overall_center, the center of all points of its partition. The mean of a
--- partition is the weighted mean of the clusters' means; The median of a partition is not a median
--- of medians, so it needs the points. points: rows of _move_points; coordinates: rows of
+-- One row per cluster with its center: its key (partition_key, cluster, singleton_no); size, its
+-- number of points; dims, its number of dimensions; center, the mean or median of each coordinate,
+-- for cosine scaled to length 1; and overall_center, the center of all points of its partition. The
+-- mean of a partition is the weighted mean of the clusters' means; The median of a partition is not
+-- a median of medians, so it needs the points. points: rows of _move_points; coordinates: rows of
 -- _moved_moments; distance and center are options.
 CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, center) AS TABLE
+  -- Coordinates of the points, one per row.
   WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
       partition_key, factors, unnest(unweighted) AS x,
@@ -132,6 +137,7 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
     FROM query_table(points)
     WHERE kept AND center = 'median'
   ),
+  -- Median of each coordinate in a partition.
   medians AS (
     SELECT
       partition_key, i,
@@ -141,6 +147,7 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
     FROM coordinate_values
     GROUP BY partition_key, i
   ),
+  -- Center of each coordinate in a partition.
   overall_coordinates AS (
     SELECT
       own.partition_key, own.i,
@@ -154,6 +161,7 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
       AND medians.i = own.i
     GROUP BY own.partition_key, own.i
   ),
+  -- One row per partition with the center of all its points.
   overall AS (
     SELECT
       partition_key,
@@ -161,6 +169,7 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
     FROM overall_coordinates
     GROUP BY partition_key
   ),
+  -- One row per cluster with its size and its center.
   clusters AS (
     SELECT
       partition_key, cluster, singleton_no,
@@ -188,6 +197,7 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
 CREATE OR REPLACE MACRO clustereval._cluster_spreads(
   points, arguments, centers, distance, p
 ) AS TABLE
+  -- Points with their distances to the centers of their cluster and partition.
   WITH measured_points AS NOT MATERIALIZED (
     SELECT
       point.partition_key, point.cluster, point.singleton_no,
@@ -208,6 +218,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
       AND target.cluster IS NOT DISTINCT FROM point.cluster
       AND target.singleton_no = point.singleton_no
   ),
+  -- The measured points, and a row for the partition of a call without partition_by.
   spread_rows AS NOT MATERIALIZED (
     SELECT * FROM measured_points
     UNION ALL
@@ -215,6 +226,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
     FROM query_table(arguments)
     WHERE unpartitioned
   ),
+  -- One row per cluster with its counts and its sums of distances.
   cluster_sums AS (
     SELECT
       partition_key, cluster, singleton_no,

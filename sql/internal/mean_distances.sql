@@ -27,6 +27,7 @@
 --   few_clusters    TRUE if there is one partition, of few clusters: their distances to the
 --                   2,048 points that DuckDB takes at a time have at most 16 MB
 CREATE OR REPLACE MACRO clustereval._cluster_moments(coordinates, spreads, distance) AS TABLE
+  -- One row per cluster with the mean and the variances of its coordinates.
   WITH means AS (
     SELECT
       partition_key, cluster, singleton_no,
@@ -36,6 +37,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_moments(coordinates, spreads, dista
     FROM query_table(coordinates)
     GROUP BY partition_key, cluster, singleton_no
   ),
+  -- Clusters with their number, in the order of their keys.
   numbered AS (
     SELECT
       means.*,
@@ -147,6 +149,7 @@ CREATE OR REPLACE MACRO clustereval._neighbor_between(target, distance, is_other
 -- neighbor). distances is a table with the mean distance `distance` for each point and cluster
 -- (target), which has n points; number is the point's own cluster.
 CREATE OR REPLACE MACRO clustereval._own_and_other_means(distances, "between") AS TABLE
+  -- Points with the distances to their own cluster and to other clusters.
   WITH grouped AS (
     SELECT
       row_no, number,
@@ -172,6 +175,7 @@ CREATE OR REPLACE MACRO clustereval._own_and_other_means(distances, "between") A
 -- is_zero (a zero vector for cosine), which is passed on; clusters has one row per cluster. Rows of
 -- point and cluster are grouped by point.
 CREATE OR REPLACE MACRO clustereval._grouped_squares(queries, clusters, "between") AS TABLE
+  -- Mean squared distances of points to clusters.
   WITH squares AS NOT MATERIALIZED (
     SELECT
       row_no, number, is_zero, target, n,
@@ -188,8 +192,8 @@ CREATE OR REPLACE MACRO clustereval._grouped_squares(queries, clusters, "between
   FROM squares
   GROUP BY row_no, number, is_zero;
 
--- The rows of _grouped_squares. If there is one partition of few clusters, each point holds all
--- means in a list, and the points are streamed.
+-- Mean squared distances of points to clusters: the rows of _grouped_squares. If there is one
+-- partition of few clusters, each point holds all means in a list, and the points are streamed.
 CREATE OR REPLACE MACRO clustereval._own_and_other_squares(queries, clusters, "between") AS TABLE
   WITH mean_lists AS (
     -- With the root of the variance as one more coordinate, which is 0 in the query, the sum is a
@@ -261,14 +265,15 @@ CREATE OR REPLACE MACRO clustereval._own_and_other_squares(queries, clusters, "b
 CREATE OR REPLACE MACRO clustereval._from_mean_square(d, plain_distance) AS
   CASE plain_distance WHEN 'cosine' THEN clustereval._zero_if_parallel(d / 2) ELSE d END;
 
--- One row per queried point, for sqeuclidean and cosine (plain_distance): its exact mean distances
--- to the other points of its own cluster (a_lower and a_upper, equal) and to other clusters
--- (b_lower and b_upper, equal, and neighbor). Half the squared distance of unit vectors is 1 - cos.
--- A zero vector has the cosine distance 1 to all vectors except itself, so half of its squared
--- distance is too small by 1/2.
+-- One row per queried point with its mean sqeuclidean or cosine distances (plain_distance): its
+-- exact mean distances to the other points of its own cluster (a_lower and a_upper, equal) and to
+-- other clusters (b_lower and b_upper, equal, and neighbor). Half the squared distance of unit
+-- vectors is 1 - cos. A zero vector has the cosine distance 1 to all vectors except itself, so half
+-- of its squared distance is too small by 1/2.
 CREATE OR REPLACE MACRO clustereval._squared_means(
   queries, clusters, plain_distance, "between"
 ) AS TABLE
+  -- Points, marked if they are zero vectors for cosine.
   WITH flagged_queries AS NOT MATERIALIZED (
     SELECT
       row_no, number, partition_no, use_lists, point,
@@ -277,6 +282,7 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
       END AS is_zero
     FROM query_table(queries)
   ),
+  -- Clusters with the variance of the squared distances.
   squared_clusters AS MATERIALIZED (
     SELECT
       number, partition_no, n, n_clusters, n_all_clusters, few_clusters, mean,
@@ -291,6 +297,7 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
     SELECT *
     FROM clustereval._own_and_other_squares(flagged_queries, squared_clusters, "between")
   ),
+  -- Points with their mean distances to their own cluster and to other clusters.
   exact_means AS NOT MATERIALIZED (
     SELECT
       query.row_no, query.number,
@@ -329,6 +336,7 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
 CREATE OR REPLACE MACRO clustereval._simplified_means(
   queries, clusters, plain_distance, p, "between"
 ) AS TABLE
+  -- Distances of points to centers.
   WITH center_distances AS NOT MATERIALIZED (
     SELECT
       row_no, number, target, n,

@@ -165,6 +165,7 @@ CREATE OR REPLACE MACRO clustereval._snap(x, anchor) AS
 -- (low, high). The center and the variance of equal numbers are that number and 0.
 -- points: rows of _points or _move_points.
 CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
+  -- One row per cluster and coordinate, with the coordinate's place in the lists.
   WITH block_places AS (
     SELECT
       partition_key, cluster, singleton_no, block_offset, n, dims, squares,
@@ -172,6 +173,7 @@ CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
       unnest(range(1, len(means_or_medians) + 1)) AS place_in_block
     FROM clustereval._coordinate_blocks(points, center)
   ),
+  -- One row per cluster and coordinate with its center, variance and extent.
   coordinates AS (
     SELECT
       partition_key, cluster, singleton_no,
@@ -273,6 +275,7 @@ CREATE OR REPLACE MACRO clustereval._suspect_partitions(
 -- so no digit is lost, however far away other points are. There is no row for cosine. extents: rows
 -- of _coordinate_moments; the rest are options.
 CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, weights) AS TABLE
+  -- Extent of each coordinate in a partition.
   WITH extremes AS (
     SELECT
       partition_key, i,
@@ -293,6 +296,7 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, wei
     WHERE lower(distance) <> 'cosine'
     GROUP BY partition_key, i
   ),
+  -- One row per partition with the box that contains its points.
   boxes AS (
     SELECT
       partition_key,
@@ -308,6 +312,7 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, wei
     FROM extremes
     GROUP BY partition_key
   ),
+  -- Boxes with the square of their diagonal.
   diagonals AS (
     SELECT
       *,
@@ -324,9 +329,9 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, wei
     n_spread > 0 AND square < 1e-290 AS underflows
   FROM diagonals;
 
--- The rows of _partition_origins. points: rows of _points; moments: the rows of _coordinate_moments
--- of these points. The points are read again only for the partitions whose extents have to be
--- known.
+-- Origins that are subtracted from points: the rows of _partition_origins. points: rows of _points;
+-- moments: the rows of _coordinate_moments of these points. The points are read again only for the
+-- partitions whose extents have to be known.
 CREATE OR REPLACE MACRO clustereval._point_origins(
   points, moments, distance, p, center, weights
 ) AS TABLE
@@ -341,9 +346,11 @@ CREATE OR REPLACE MACRO clustereval._point_origins(
   extents AS (SELECT * FROM clustereval._unnested_moments(suspect_points, center))
   SELECT * FROM clustereval._partition_origins(extents, distance, p, weights);
 
--- The rows of _points (rows), where the vectors point and unweighted are moved: the origin of their
--- partition is subtracted, if the partition has one among the rows of _partition_origins (origins).
+-- Points from which the origin of their partition is subtracted: the rows of _points (rows), where
+-- the vectors point and unweighted are moved: the origin of their partition is subtracted, if the
+-- partition has one among the rows of _partition_origins (origins).
 CREATE OR REPLACE MACRO clustereval._move_points(rows, origins, weights) AS TABLE
+  -- Points from which the origin of their partition is subtracted.
   WITH moved_rows AS NOT MATERIALIZED (
     SELECT
       point.*,
@@ -368,6 +375,7 @@ CREATE OR REPLACE MACRO clustereval._move_points(rows, origins, weights) AS TABL
 -- The rows moments of _coordinate_moments in the units of point: multiplied by the factors of
 -- weights, which were not part of the rounding of the means. distance, p and weights are options.
 CREATE OR REPLACE MACRO clustereval._scale_moments(moments, distance, p, weights) AS TABLE
+  -- Moments with the weight factor of their coordinate.
   WITH factors AS (
     SELECT
       *,
@@ -383,12 +391,14 @@ CREATE OR REPLACE MACRO clustereval._scale_moments(moments, distance, p, weights
     variance * factor * factor AS variance
   FROM factors;
 
--- One row per cluster and coordinate: _scale_moments of points, the rows of _move_points. moments,
--- the rows of _coordinate_moments of the points before they were moved, are used for the partitions
--- that are not in origins (_partition_origins). The points of the other partitions are read again.
+-- One row per cluster and coordinate with its moments: _scale_moments of points, the rows of
+-- _move_points. moments, the rows of _coordinate_moments of the points before they were moved, are
+-- used for the partitions that are not in origins (_partition_origins). The points of the other
+-- partitions are read again.
 CREATE OR REPLACE MACRO clustereval._moved_moments(
   moments, points, origins, distance, p, center, weights
 ) AS TABLE
+  -- Points of the partitions whose origin is subtracted.
   WITH moved_points AS NOT MATERIALIZED (
     SELECT point.*
     FROM query_table(points) AS point
@@ -396,6 +406,7 @@ CREATE OR REPLACE MACRO clustereval._moved_moments(
       ON origin.partition_key IS NOT DISTINCT FROM point.partition_key
     WHERE origin.origin IS NOT NULL
   ),
+  -- Moments of the points as they are after the move.
   all_moments AS (
     SELECT
       own.partition_key, own.cluster, own.singleton_no, own.i, own.n, own.center, own.variance

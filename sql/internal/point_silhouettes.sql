@@ -17,11 +17,11 @@
 CREATE OR REPLACE MACRO clustereval._silhouette_value(a, b) AS
   CASE WHEN GREATEST(a, b) = 0 THEN 0.0 ELSE (b - a) / GREATEST(a, b) END;
 
--- One row per point of mean_distances (_mean_distances): its columns, partition_no, total (points
--- of the partition), cluster_size, and bounds on its silhouette, lower and upper, equal if the mean
--- distances are exact. The bounds are NULL if there is only one cluster or if every cluster has a
--- single point, and 0 for the point of a cluster with a single point. clusters are the rows of
--- _cluster_moments.
+-- One row per point with its silhouette: the columns of mean_distances (_mean_distances),
+-- partition_no, total (points of the partition), cluster_size, and bounds on its silhouette, lower
+-- and upper, equal if the mean distances are exact. The bounds are NULL if there is only one
+-- cluster or if every cluster has a single point, and 0 for the point of a cluster with a single
+-- point. clusters are the rows of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._point_silhouettes(mean_distances, clusters) AS TABLE
   SELECT
     query.*,

@@ -15,6 +15,7 @@ CREATE OR REPLACE MACRO clustereval._report_of_clusters(
   spread_totals AS (SELECT * FROM clustereval._spread_totals(clusters, distance, p)),
   gap_totals AS (SELECT * FROM clustereval._gap_totals(gaps, distance)),
   variance_totals AS (SELECT * FROM clustereval._variance_totals(coordinates)),
+  -- One row per partition with the sums from which its indices are computed.
   statistics AS (
     SELECT
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,

@@ -5,10 +5,11 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (a group of partition_by): its numbers of rows that are scored (total),
--- dropped (n_dropped) and noise (n_noise), of clusters (n_clusters), and of clusters with a single
--- point (n_singletons), and the clusters that look like noise as text (noise_names). A partition
--- has a row even if all its rows are left out. spreads: rows of _cluster_spreads.
+-- One row per partition (a group of partition_by) with its counts: its numbers of rows that are
+-- scored (total), dropped (n_dropped) and noise (n_noise), of clusters (n_clusters), and of
+-- clusters with a single point (n_singletons), and the clusters that look like noise as text
+-- (noise_names). A partition has a row even if all its rows are left out. spreads: rows of
+-- _cluster_spreads.
 CREATE OR REPLACE MACRO clustereval._point_row_counts(spreads) AS TABLE
   SELECT
     partition_key,
@@ -28,6 +29,7 @@ CREATE OR REPLACE MACRO clustereval._point_row_counts(spreads) AS TABLE
 -- centers). Pairs of centers that coincide are skipped in overlap, as in scikit-learn. clusters:
 -- rows of _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TABLE
+  -- Pairs of clusters with the distance between their centers.
   WITH cluster_pairs AS (
     SELECT
       own.partition_key, own.number, other.cluster,
@@ -48,12 +50,12 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TAB
   FROM cluster_pairs
   GROUP BY partition_key, number;
 
--- One row per partition (a group of partition_by): its dimensions dims, and sums over its
--- clusters: ssw and ssb, the sums of squares within and between clusters; distances and
--- overall_distances, the sums of the distances of points to their own center and to the center of
--- the partition; mean_distance_sum, the sum of mean distances; mean_square_sum, the sum of ssw / n;
--- and log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is 0. clusters: rows of
--- _measured_clusters; distance and p are options.
+-- One row per partition (a group of partition_by) with sums over its clusters: its dimensions dims,
+-- and sums over its clusters: ssw and ssb, the sums of squares within and between clusters;
+-- distances and overall_distances, the sums of the distances of points to their own center and to
+-- the center of the partition; mean_distance_sum, the sum of mean distances; mean_square_sum, the
+-- sum of ssw / n; and log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is 0. clusters: rows
+-- of _measured_clusters; distance and p are options.
 CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TABLE
   SELECT
     partition_key,
@@ -75,11 +77,11 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TAB
   FROM query_table(clusters)
   GROUP BY partition_key;
 
--- One row per partition (a group of partition_by): the smallest and largest distance between two
--- centers (least_gap, most_gap), the smallest squared distance (least_squared_gap), and sums over
--- clusters of their gap_sum (in which every pair of centers counts twice), of 1 / gap_sum
--- (inverse_gap_sum, NULL if one is 0), and of their overlap (overlap_sum). gaps: rows of
--- _centroid_gaps.
+-- One row per partition (a group of partition_by) with the gaps between its centers: the smallest
+-- and largest distance between two centers (least_gap, most_gap), the smallest squared distance
+-- (least_squared_gap), and sums over clusters of their gap_sum (in which every pair of centers
+-- counts twice), of 1 / gap_sum (inverse_gap_sum, NULL if one is 0), and of their overlap
+-- (overlap_sum). gaps: rows of _centroid_gaps.
 CREATE OR REPLACE MACRO clustereval._gap_totals(gaps, distance) AS TABLE
   SELECT
     partition_key,
@@ -99,6 +101,7 @@ CREATE OR REPLACE MACRO clustereval._gap_totals(gaps, distance) AS TABLE
 -- the norm of the vector of its coordinates' variances (variance_norm). coordinates: rows of
 -- _moved_moments.
 CREATE OR REPLACE MACRO clustereval._variance_norms(coordinates) AS TABLE
+  -- One row per cluster with the sums of squares of its coordinates.
   WITH clusters AS (
     SELECT
       partition_key, cluster, singleton_no,
@@ -112,12 +115,14 @@ CREATE OR REPLACE MACRO clustereval._variance_norms(coordinates) AS TABLE
     clustereval._scaled_norm(squares) / n AS variance_norm
   FROM clusters;
 
--- One row per partition (a group of partition_by): the mean over the coordinates of the share of
--- the total sum of squares that lies between clusters (mean_between_share, NULL if a coordinate is
--- constant), the norm of the vector of these totals (total_squares_norm), and the sum over its
--- clusters of the norms of their variance vectors (variance_norm_sum). coordinates: rows of
--- _moved_moments, whose variances a query without these columns does not compute.
+-- One row per partition (a group of partition_by) with the spread of its coordinates: the mean over
+-- the coordinates of the share of the total sum of squares that lies between clusters
+-- (mean_between_share, NULL if a coordinate is constant), the norm of the vector of these totals
+-- (total_squares_norm), and the sum over its clusters of the norms of their variance vectors
+-- (variance_norm_sum). coordinates: rows of _moved_moments, whose variances a query without these
+-- columns does not compute.
 CREATE OR REPLACE MACRO clustereval._variance_totals(coordinates) AS TABLE
+  -- Center of each coordinate in a partition.
   WITH overall AS (
     SELECT
       partition_key, i,
@@ -125,6 +130,7 @@ CREATE OR REPLACE MACRO clustereval._variance_totals(coordinates) AS TABLE
     FROM query_table(coordinates)
     GROUP BY partition_key, i
   ),
+  -- Sums of squares within and between clusters, by coordinate.
   coordinate_squares AS (
     SELECT
       own.partition_key, own.i,
@@ -138,6 +144,7 @@ CREATE OR REPLACE MACRO clustereval._variance_totals(coordinates) AS TABLE
       AND overall.i = own.i
     GROUP BY own.partition_key, own.i
   ),
+  -- One row per partition with the sums of squares of its coordinates.
   totals AS (
     SELECT
       partition_key,
@@ -151,6 +158,7 @@ CREATE OR REPLACE MACRO clustereval._variance_totals(coordinates) AS TABLE
     FROM coordinate_squares
     GROUP BY partition_key
   ),
+  -- One row per partition with the sum of the norms of its clusters.
   norms AS (
     SELECT partition_key, clustereval._compensated_sum(variance_norm) AS variance_norm_sum
     FROM clustereval._variance_norms(coordinates)
@@ -322,7 +330,7 @@ CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance
     LEAST(list_min(distances[:center_no - 1]), list_min(distances[center_no + 1:])) AS other
   FROM measured;
 
--- One row per partition (a group of partition_by): Wemmert and Gancarski's index
+-- One row per partition (a group of partition_by) with its index: Wemmert and Gancarski's index
 -- (wemmert_gancarski). A point contributes 1 - own / other, where own and other are its distances
 -- to the center of its cluster and to the nearest other center; a cluster contributes the sum over
 -- its points, or 0 if that is negative; the index is the sum over clusters / number of points. A
@@ -331,6 +339,7 @@ CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance
 CREATE OR REPLACE MACRO clustereval._wemmert_gancarski_totals(
   points, clusters, distance, p
 ) AS TABLE
+  -- One row per cluster with the sum of the terms of its points.
   WITH cluster_sums AS (
     SELECT
       number,
@@ -383,11 +392,11 @@ CREATE OR REPLACE MACRO clustereval._density_targets(clusters) AS TABLE
   SELECT number, number, FALSE, center, 0.0
   FROM query_table(clusters);
 
--- One row per target of a cluster (number, other and is_midpoint of _density_targets) that has
--- points of the cluster near it, within the density_radius of the partition: n, the number of these
--- points. By the triangle inequality, the distances of such a point and of the target to the center
--- of the cluster differ by no more than the radius. Few other targets pass this test, which is
--- wider by more than the rounding error of both distances. Engines should find the targets that
+-- One row per target of a cluster that has points of the cluster near it: number, other and
+-- is_midpoint of _density_targets, and n, the number of points within the density_radius of the
+-- partition. By the triangle inequality, the distances of such a point and of the target to the
+-- center of the cluster differ by no more than the radius. Few other targets pass this test, which
+-- is wider by more than the rounding error of both distances. Engines should find the targets that
 -- pass it by a hash join, and not try all targets of the cluster. Therefore the distances to the
 -- center of the cluster are cut into rings that are wider than the test, and the targets of a point
 -- are in the ring of its lower bound or in the next ring. The width is 0 if all points are equal,
@@ -395,9 +404,10 @@ CREATE OR REPLACE MACRO clustereval._density_targets(clusters) AS TABLE
 -- radii: one row per partition.
 CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS TABLE
   WITH targets AS (SELECT * FROM clustereval._density_targets(clusters)),
+  -- The furthest target of each cluster.
   reaches AS (SELECT number, MAX(reach) AS max_reach FROM targets GROUP BY number),
-  -- If a point is further away than all targets, its test may be wider, but the point is near none
-  -- of them.
+  -- Clusters with the width of the rings around their center. If a point is further away than all
+  -- targets, its test may be wider, but the point is near none of them.
   ring_widths AS (
     SELECT
       own.partition_key, own.cluster, own.singleton_no, own.number, own.center,
@@ -407,6 +417,7 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
     JOIN reaches ON reaches.number = own.number
     JOIN query_table(radii) AS radius ON radius.partition_key IS NOT DISTINCT FROM own.partition_key
   ),
+  -- Targets with their ring around the center of the cluster.
   placed_targets AS (
     SELECT
       target.number, target.other, target.is_midpoint, target.target, target.reach,
@@ -414,6 +425,7 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
     FROM targets AS target
     JOIN ring_widths AS widths ON widths.number = target.number
   ),
+  -- Points with the distance to the center of their cluster.
   own_distances AS NOT MATERIALIZED (
     SELECT
       own.number, point.point, own.density_radius, own.width,
@@ -425,6 +437,7 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
       AND own.singleton_no = point.singleton_no
     WHERE point.kept
   ),
+  -- Points with bounds on the reach of targets near them.
   bounded AS NOT MATERIALIZED (
     SELECT
       number, point, density_radius, width,
@@ -432,8 +445,8 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
       own_distance + density_radius + 1e-9 * (own_distance + density_radius) AS upper
     FROM own_distances
   ),
-  -- Each point appears twice, once in each ring. The two rows come first, because DataFusion keeps
-  -- the left side.
+  -- Points with the rings in which their targets can be. Each point appears twice, once in each
+  -- ring. The two rows come first, because DataFusion keeps the left side.
   placed_points AS NOT MATERIALIZED (
     SELECT
       number, point, density_radius, lower, upper,
@@ -449,13 +462,14 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
     AND clustereval._euclidean(point.point, target.target) <= point.density_radius
   GROUP BY target.number, target.other, target.is_midpoint;
 
--- One row per partition (a group of partition_by): the inter-cluster density of S_Dbw (density).
--- For a pair of clusters, the density is the number of their points near the midpoint of the two
--- centers, divided by the number near one of the centers, whichever has more. The result is the
--- mean over pairs, NULL if a pair has no point near either center. A point is near if its distance
--- is at most sqrt(sum over clusters of the norm of their variance vector) / number of clusters.
--- Parameters: rows of _points, _measured_clusters and _moved_moments.
+-- One row per partition (a group of partition_by) with its density: the inter-cluster density of
+-- S_Dbw (density). For a pair of clusters, the density is the number of their points near the
+-- midpoint of the two centers, divided by the number near one of the centers, whichever has more.
+-- The result is the mean over pairs, NULL if a pair has no point near either center. A point is
+-- near if its distance is at most sqrt(sum over clusters of the norm of their variance vector) /
+-- number of clusters. Parameters: rows of _points, _measured_clusters and _moved_moments.
 CREATE OR REPLACE MACRO clustereval._density_totals(points, clusters, coordinates) AS TABLE
+  -- One row per partition with the radius within which points are near.
   WITH density_radii AS (
     SELECT
       partition_key,
@@ -466,6 +480,7 @@ CREATE OR REPLACE MACRO clustereval._density_totals(points, clusters, coordinate
   nearby AS MATERIALIZED (
     SELECT * FROM clustereval._nearby_counts(points, clusters, density_radii)
   ),
+  -- Pairs of clusters with the points of either near the midpoint and the other center.
   pair_counts AS (
     SELECT
       LEAST(number, other) AS lower_number,
@@ -477,11 +492,13 @@ CREATE OR REPLACE MACRO clustereval._density_totals(points, clusters, coordinate
     WHERE other <> number
     GROUP BY LEAST(number, other), GREATEST(number, other)
   ),
+  -- One row per cluster with the number of its points near its center.
   own_counts AS (
     SELECT cluster.partition_key, cluster.number, COALESCE(own.n, 0) AS n
     FROM query_table(clusters) AS cluster
     LEFT JOIN nearby AS own ON own.number = cluster.number AND own.other = own.number
   ),
+  -- Pairs of clusters with the points of both near the midpoint and near either center.
   counts AS (
     SELECT
       lower.partition_key,

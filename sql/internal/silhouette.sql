@@ -59,10 +59,13 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   __ce_streamed_members AS NOT MATERIALIZED (
     SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
   ),
+  -- Members, stored because they are read several times.
   __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
+  -- Members whose silhouettes may be computed.
   __ce_population AS NOT MATERIALIZED (
     SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
   ),
+  -- Ids of the members.
   __ce_ids AS (
     SELECT
       member.row_no, member.number, member.partition_no,
@@ -77,6 +80,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   ),
   __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
   __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
+  -- Members whose silhouettes are computed.
   __ce_queries AS NOT MATERIALIZED (
     SELECT * FROM query(clustereval._select_queries('euclidean', 2, method, reference_size))
   ),
@@ -183,10 +187,13 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   __ce_streamed_members AS NOT MATERIALIZED (
     SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
   ),
+  -- Members, stored because they are read several times.
   __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
+  -- Members whose silhouettes may be computed.
   __ce_population AS NOT MATERIALIZED (
     SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
   ),
+  -- Ids of the members.
   __ce_ids AS (
     SELECT
       member.row_no, member.number, member.partition_no,
@@ -201,6 +208,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   ),
   __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
   __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
+  -- Members whose silhouettes are computed.
   __ce_queries AS NOT MATERIALIZED (
     SELECT * FROM query(clustereval._select_queries(distance, p, method, reference_size))
   ),
@@ -216,6 +224,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   __ce_unbiased_silhouettes AS NOT MATERIALIZED (
     SELECT * FROM clustereval._unbiased_silhouettes(__ce_plain_silhouettes)
   ),
+  -- Silhouettes of points, of which means are computed.
   __ce_silhouettes AS (
     SELECT * FROM query(clustereval._select_silhouettes_to_average(distance, p, reference_size))
   ),
@@ -240,6 +249,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
     SELECT * FROM clustereval._sample_errors(__ce_silhouettes, __ce_variances, 'cluster')
   ),
   __ce_errors AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_errors(method))),
+  -- One row per cluster with the means over its points.
   __ce_cluster_means AS (
     SELECT
       number,
@@ -267,11 +277,12 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
     AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)
   ORDER BY own.number ASC NULLS LAST;
 
--- One row per partition (partition_no), from silhouettes, the rows of _point_silhouettes: the
+-- One row per partition (partition_no) with means of silhouettes (rows of _point_silhouettes): the
 -- number of silhouettes (n), the number of exact silhouettes (n_exact), the number of clusters
 -- (n_clusters), the means of lower, of upper and of the middle of both (middle), and the mean
 -- (macro) and the maximum (largest) over clusters of the mean of middle.
 CREATE OR REPLACE MACRO clustereval._silhouette_totals(silhouettes) AS TABLE
+  -- One row per cluster with the sums of its silhouettes.
   WITH summed AS (
     SELECT
       partition_no, number,
@@ -353,10 +364,13 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   __ce_streamed_members AS NOT MATERIALIZED (
     SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
   ),
+  -- Members, stored because they are read several times.
   __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
+  -- Members whose silhouettes may be computed.
   __ce_population AS NOT MATERIALIZED (
     SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
   ),
+  -- Ids of the members.
   __ce_ids AS (
     SELECT
       member.row_no, member.number, member.partition_no,
@@ -371,6 +385,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   ),
   __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
   __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
+  -- Members whose silhouettes are computed.
   __ce_queries AS NOT MATERIALIZED (
     SELECT * FROM query(clustereval._select_queries(distance, p, method, reference_size))
   ),
@@ -386,6 +401,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   __ce_unbiased_silhouettes AS NOT MATERIALIZED (
     SELECT * FROM clustereval._unbiased_silhouettes(__ce_plain_silhouettes)
   ),
+  -- Silhouettes of points, of which means are computed.
   __ce_silhouettes AS (
     SELECT * FROM query(clustereval._select_silhouettes_to_average(distance, p, reference_size))
   ),
@@ -411,6 +427,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   ),
   __ce_errors AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_errors(method))),
   __ce_totals AS (SELECT * FROM clustereval._silhouette_totals(__ce_silhouettes)),
+  -- One row per partition that has a silhouette.
   __ce_scored AS (
     SELECT own.partition_key, totals.*, errors.std_error
     FROM __ce_totals AS totals

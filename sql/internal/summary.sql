@@ -2,8 +2,9 @@
 
 -- The columns of internal_report in long form: one row per partition and count or index, with
 -- partition_key, metric (its name), value, best (its best value as text: a number, 'high' or 'low';
--- NULL if no value is best) and meaning (what it measures, in a few words, or a remark on noise).
--- The order is that of internal_report. All parameters are those of internal_report.
+-- NULL if no value is best), meaning (what it measures, in a few words, or a remark on noise) and
+-- family (its kind). The order is that of internal_report. All parameters are those of
+-- internal_report.
 -- Examples:
 --   FROM clustereval.internal_summary(points, [x, y, z], cluster);
 --   SELECT metric, value
@@ -34,7 +35,8 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
           THEN clustereval._noise_remark(noise_names, n, n_noise, noise)
       END,
       entry.meaning
-    ) AS meaning
+    ) AS meaning,
+    entry.family
   FROM __ce_values AS entry
   JOIN __ce_report AS report ON report.partition_key IS NOT DISTINCT FROM entry.partition_key
   WHERE clustereval._check_options(

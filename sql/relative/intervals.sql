@@ -45,8 +45,8 @@ CREATE OR REPLACE MACRO clustereval._cells_with_squares(cells) AS TABLE
 -- pair. This is the projection of the exact counts of pairs, so it is right to first order for sums
 -- of squared shares. Information: the influences are the derivatives of the sums of p ln p. A noise
 -- row that is counted as a singleton is alone in its cell, however many such rows there are, so its
--- cell has no such sum. The derivative of hc is then larger by 1, and the derivative of B-cubed
--- recall has a factor of 1 in place of 2. Majority: the influence is 1 in the majority. It is NULL
+-- cell has no such sum. The derivative of the entropy of the cluster given the label is then larger
+-- by 1, and the derivative of B-cubed recall has a factor of 1 in place of 2. Majority: the influence is 1 in the majority. It is NULL
 -- if a majority is tied, or is one singleton of several rows or none, because the maximum has no
 -- derivative there.
 CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE

@@ -114,6 +114,7 @@ CREATE OR REPLACE MACRO clustereval._paired_ids(
     SELECT *
     FROM clustereval._check_run_columns(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
+  -- The rows of both runs, one below the other.
   __ce_stacked AS (
     SELECT
       partition_by AS __ce_partition, id AS __ce_id, cluster AS __ce_before, NULL AS __ce_after
@@ -187,6 +188,7 @@ CREATE OR REPLACE MACRO clustereval._check_paired_ids(counts) AS TABLE
 -- and they are not dropped noise; old and new are the clusters that are tracked. Raises the errors
 -- of _check_paired_ids. ids: rows of _paired_ids; noise and noise_as are the user's options.
 CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
+  -- Numbers of ids by partition and by their clusters in both runs.
   WITH counts AS MATERIALIZED (
     SELECT
       partition_key,
@@ -206,6 +208,7 @@ CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
       clustereval._singleton_id(id, before, after, noise, noise_as)
   ),
   faults AS (SELECT * FROM clustereval._check_paired_ids(counts)),
+  -- The same, marked if a cluster is noise.
   flags AS (
     SELECT
       *,
@@ -261,6 +264,7 @@ CREATE OR REPLACE MACRO clustereval._new_clusters(cells) AS TABLE
 CREATE OR REPLACE MACRO clustereval._cluster_overlaps(cells, threshold) AS TABLE
   WITH old_clusters AS (SELECT * FROM clustereval._old_clusters(cells)),
   new_clusters AS (SELECT * FROM clustereval._new_clusters(cells)),
+  -- Pairs of clusters with common ids, and the shares of these ids in both.
   shares AS (
     SELECT
       cell.partition_key, cell.old, cell.new, cell.n,

@@ -35,7 +35,8 @@ CREATE OR REPLACE MACRO clustereval._valid_agreement_options(
       'metric: expected one of ''', list_aggregate(
         clustereval._metric_names(), 'string_agg', ''', '''
       ),
-      ''', got ', coalesce('''' || metric || '''', 'NULL')
+      ''', got ', coalesce('''' || metric || '''', 'NULL'),
+      clustereval._metric_hint(metric)
     ))
     ELSE clustereval._valid_external_options(
       noise, noise_as, average_method, beta, clustereval._needs_expectation(metric)

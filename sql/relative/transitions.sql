@@ -13,6 +13,7 @@
 -- links that count for the old and for the new cluster. overlap_rows: rows of _cluster_overlaps;
 -- min_share is the user's option.
 CREATE OR REPLACE MACRO clustereval._cluster_links(overlap_rows, min_share) AS TABLE
+  -- Links, marked if they count for either cluster.
   WITH counted AS (
     SELECT
       *,
@@ -48,6 +49,7 @@ CREATE OR REPLACE MACRO clustereval._is_source(
 -- is the row of the new cluster, and a source is the row of the old cluster. Columns as in
 -- _transition_sides. links: rows of _cluster_links.
 CREATE OR REPLACE MACRO clustereval._linked_pairs(links) AS TABLE
+  -- Links with the kind of their transition, if they are one.
   WITH kinds AS (
     SELECT
       *,
@@ -73,6 +75,7 @@ CREATE OR REPLACE MACRO clustereval._linked_pairs(links) AS TABLE
 -- counts (kind gone). Columns as in _transition_sides. The parameters name CTEs of the rows of
 -- _old_clusters and _cluster_links.
 CREATE OR REPLACE MACRO clustereval._split_clusters(old_clusters, links) AS TABLE
+  -- One row per old cluster with the sums over the links that count for it.
   WITH parts AS (
     SELECT
       partition_key,
@@ -112,6 +115,7 @@ CREATE OR REPLACE MACRO clustereval._split_clusters(old_clusters, links) AS TABL
 -- counts (kind new). Columns as in _transition_sides. The parameters name CTEs of the rows of
 -- _new_clusters and _cluster_links.
 CREATE OR REPLACE MACRO clustereval._merged_clusters(new_clusters, links) AS TABLE
+  -- One row per new cluster with the sums over the links that count for it.
   WITH sources AS (
     SELECT
       partition_key,
@@ -158,6 +162,7 @@ CREATE OR REPLACE MACRO clustereval._merged_clusters(new_clusters, links) AS TAB
 CREATE OR REPLACE MACRO clustereval._transition_sides(
   old_clusters, new_clusters, links, threshold
 ) AS TABLE
+  -- One row per transition, of the three kinds that have their own macro.
   WITH sides AS (
     SELECT * FROM clustereval._linked_pairs(links)
     UNION ALL
@@ -165,6 +170,7 @@ CREATE OR REPLACE MACRO clustereval._transition_sides(
     UNION ALL
     SELECT * FROM clustereval._merged_clusters(new_clusters, links)
   ),
+  -- Transitions with the shares of ids that they have in common.
   shares AS (
     SELECT
       *,
@@ -302,6 +308,7 @@ CREATE OR REPLACE MACRO clustereval.moved_ids(
   ),
   __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
   __ce_overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold)),
+  -- Pairs of clusters between which ids have moved, left or joined.
   __ce_moves AS (
     SELECT
       cell.partition_key, cell.before, cell.after,
@@ -348,9 +355,10 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
   __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
   __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
   __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
-  -- A singleton has no row among the clusters, and no companions, because its cluster, and
-  -- everything that it has in common with another cluster, is the id itself. The same is true of
-  -- what an id that is in only one run has in common.
+  -- Clusters of ids in both runs, with their sizes and common ids. A singleton has no row among the
+  -- clusters, and no companions, because its cluster, and everything that it has in common with
+  -- another cluster, is the id itself. The same is true of what an id that is in only one run has
+  -- in common.
   __ce_sizes AS (
     SELECT
       cell.partition_key, cell.before, cell.after, cell.in_before, cell.in_after,
@@ -371,6 +379,7 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
       AND new.new = cell.new
     WHERE cell.in_before OR cell.in_after
   ),
+  -- Clusters of ids whose companions have changed, with the numbers of companions.
   __ce_changes AS (
     SELECT
       partition_key, before, after,

@@ -368,7 +368,7 @@ def test_whole_floats_are_weights(engine: Engine) -> None:
 
 COLUMNS_OF_RESULTS = {
     "external_report": ("n", "n_noise", "purity", "adjusted_rand_score"),
-    "external_summary": ("metric", "value", "best", "meaning"),
+    "external_summary": ("metric", "value", "best", "meaning", "family"),
     "entity_resolution_report": ("n", "n_noise", "k_measure", "muc_recall"),
     "external_intervals": ("metric", "value", "std_error", "upper"),
     "contingency_matrix": ("label", "cluster", "n", "copies"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -338,11 +339,40 @@ def test_findings_on_the_terminal(run: Run, engine_name: str) -> None:
     assert "nothing was found" in run("findings", IRIS, *clean)
 
 
+def test_findings_on_labels_and_points_in_one_table(run: Run, engine_name: str) -> None:
+    given = (IRIS, "--cluster", "species", "--engine", engine_name)
+    label, vector = ("--label", "kmeans"), ("--vector", "sepal_length,sepal_width")
+    options = ("--distance", "cityblock", "--format", "json")
+    of_labels = json.loads(run("findings", *given, *label, "--format", "json"))
+    of_points = json.loads(run("findings", *given, *vector, *options))
+    both = json.loads(run("findings", *given, *label, *vector, *options))
+    assert of_labels
+    assert of_points
+    assert len(both) == len(of_labels) + len(of_points)
+    severities = [row["severity"] for row in both]
+    assert severities == sorted(severities, key=["problem", "warning", "note"].index)
+    for severity in set(severities):
+        own = [row["finding"] for row in both if row["severity"] == severity]
+        parts = [row["finding"] for row in of_labels + of_points if row["severity"] == severity]
+        assert own == parts
+    heading = run("findings", *given, *label, *vector).splitlines()[0]
+    assert heading.endswith("label kmeans, cluster species, distance euclidean")
+
+
+def test_a_finding_on_rows_is_not_repeated(run: Run, fail: Fail, tmp_path: Path) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text("g,l,k,x\n" + "".join(f"{i % 2},a,{i},{i}\n" for i in range(8)))
+    both = ("--label", "l", "--cluster", "k", "--vector", "x")
+    found = json.loads(run("findings", path, *both, "--partition-by", "g", "--format", "json"))
+    assert len(found) == len({(x["g"], x["code"], x["cluster"], x["finding"]) for x in found})
+    assert [x["g"] for x in found] == sorted(x["g"] for x in found)
+    words = "--weight cannot be combined with --vector x: drop one"
+    assert words in fail("findings", path, *both, "--weight", "x")
+
+
 def test_findings_need_labels_or_points(fail: Fail) -> None:
     words = "findings: expected --label, the true classes, or --vector, the points"
     assert words in fail("findings", IRIS, "--cluster", "kmeans")
-    both = ("--label", "species", "--vector", WIDE, "--cluster", "kmeans")
-    assert "--label cannot be combined with --vector" in fail("findings", IRIS, *both)
 
 
 def test_the_profile_of_a_csv_file_has_numbers_and_dates(

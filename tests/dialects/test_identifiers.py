@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import duckdb
@@ -110,6 +111,36 @@ def test_the_comment_says_what_and_how() -> None:
     assert f"polars_clustereval {ce.__version__}: {call}noise_as='drop')" in text
     assert max(map(len, comment)) <= 100
     assert query.splitlines()[len(comment)].startswith("WITH ")
+
+
+def test_a_comment_of_a_cte_is_that_above_its_macro() -> None:
+    """_label_sizes of sql/external/contingency.sql, and the CTE cells, which is no macro's."""
+    text = pairs_query("duckdb", "l", compact=False)
+    sizes = "One row per (partition_key, label) with its size."
+    assert f"__ce_label_sizes AS (\n  /* {sizes} */\n  SELECT" in text
+    assert "/* The groups that are scored, which are the cells of the contingency table. */" in text
+
+
+def test_columns_have_names_that_a_reviewer_understands() -> None:
+    given = {"tbl": "t", "label": "l", "cluster": "c", "metrics": ["v_measure_score"]}
+    text = ce.to_sql("external_report", dialect="duckdb", **given)
+    assert "WHEN label_entropy_given_cluster + cluster_entropy_given_label = 0" in text
+    assert not re.search(r"\b[he][hl]?[lc]\b", text)
+
+
+def test_several_columns_of_partitions_are_an_error() -> None:
+    words = r"partition_by: expected the name of one column, got \['a', 'b'\]; combine .*concat"
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        pairs_query("postgres", "l", partition_by=["a", "b"])
+
+
+@pytest.mark.parametrize(("compact", "start"), [(False, "-- dialect"), (True, "/* dialect")])
+@pytest.mark.filterwarnings(NEVER_EXECUTED)
+def test_the_text_says_that_it_was_never_executed(compact: bool, start: str) -> None:
+    text = pairs_query("snowflake", "l", compact=compact)
+    assert f"{start} 'snowflake': its queries have never been executed, only translated" in text
+    assert len(sqlglot.parse(text, dialect="snowflake")) == 1
+    assert "never been executed" not in pairs_query("spark", "l", compact=compact)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ readings are counted as often as they take place there. A change that needs fewe
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 
 import polars_clustereval as ce
+from benchmarks.dialects import CALLS
 from polars_clustereval.dialects.engines import ENGINES
 
 pytestmark = pytest.mark.gate
@@ -109,3 +111,24 @@ def test_a_reading_of_a_shared_cte_counts_twice() -> None:
     text = "WITH a AS (SELECT x FROM t), b AS (SELECT x FROM a) SELECT 1 FROM a JOIN b ON TRUE"
     assert measure_script(text, "postgres") == Size(2, 1, len(text))
     assert measure_script(f"CREATE TABLE u AS {text};\nSELECT 1 FROM u", "postgres").readings == 2
+
+
+#: Calls whose queries have every CTE that to_sql writes, on Postgres or on ClickHouse.
+EXPLAINED_CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("external_report", {"tbl": "t"}),
+    *((name, CALLS[name] | {"partition_by": "day"}) for name in CALLS),
+    ("silhouette_score", POINTS | {"method": "simplified", "missing": "drop"}),
+    ("centroids", POINTS | {"center": "median", "noise": -1, "noise_as": "singletons"}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), EXPLAINED_CALLS)
+@pytest.mark.parametrize("dialect", ["postgres", "clickhouse"])
+def test_each_cte_says_what_it_holds(name: str, options: dict[str, Any], dialect: str) -> None:
+    lines = ce.to_sql(name, dialect=dialect, **options).splitlines()
+    heads = [i for i, line in enumerate(lines) if re.match(r"(WITH |\), )\w+ AS ", line)]
+    assert heads
+    for i in heads:
+        assert re.fullmatch(r"  /\* [A-Z][^*]+\. \*/", lines[i + 1]), lines[i : i + 2]
+        assert len(lines[i + 1]) <= 100
+    assert "/*" not in ce.to_sql(name, dialect=dialect, compact=True, **options)

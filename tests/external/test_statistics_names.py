@@ -15,6 +15,7 @@ from polars_clustereval.external.pair_counting import pair_statistics
 from polars_clustereval.external.report import external_statistics
 from polars_clustereval.external.set_matching import matching_statistics
 from tests.support import engines
+from tools.sql_facts import CONDITIONAL_ENTROPIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +61,8 @@ def frame_con() -> Iterator[duckdb.DuckDBPyConnection]:
 def sql_statistics(con: duckdb.DuckDBPyConnection) -> Statistics:
     call = "_external_statistics(frame, label, cluster, NULL, NULL, NULL, 'cluster', TRUE)"
     result = con.execute(f"SELECT * EXCLUDE (partition_key) FROM clustereval.{call}")
-    names = [column[0] for column in result.description or ()]
+    formula_names = {column: name for name, column in CONDITIONAL_ENTROPIES.items()}
+    names = [formula_names.get(column[0], column[0]) for column in result.description or ()]
     (row,) = result.fetchall()
     return dict(zip(names, row, strict=True))
 

@@ -53,6 +53,9 @@ def test_values_are_those_of_the_report(
         if row["metric"] in METRICS:
             facts = METRICS[row["metric"]]
             assert (row["best"], row["meaning"]) == (facts.best or None, facts.meaning)
+            assert row["family"] == facts.family
+        else:
+            assert row["family"] == "counts"
 
 
 def test_no_rows(engine: Engine) -> None:

@@ -57,6 +57,9 @@ def test_values_are_those_of_internal_report(
         if row["metric"] in INDICES:
             index = INDICES[row["metric"]]
             assert (row["best"], row["meaning"]) == (index.best or None, index.meaning)
+            assert row["family"] == index.family
+        else:
+            assert row["family"] == "counts"
     assert any(value is not None for value in expected)
 
 

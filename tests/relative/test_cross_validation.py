@@ -147,7 +147,7 @@ def test_a_fold_without_a_model(side: Engine) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"metric": "ari"}, "metric: expected one of .*, got 'ari'"),
+        ({"metric": "vi"}, "metric: .*, got 'vi'; did you mean 'variation_of_information'"),
         ({"distance": "l3"}, "distance: expected one of"),
         ({"beta": -1.0}, "beta: expected a number >= 0, got -1.0"),
         (

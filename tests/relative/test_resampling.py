@@ -384,7 +384,9 @@ def test_singletons_are_permuted_with_their_size() -> None:
 
 @pytest.mark.parametrize("metric", ["ari", "label_entropy", None])
 def test_metric_without_a_direction(metric: Any) -> None:
-    got = "NULL" if metric is None else f"'{metric}'"
+    got = "NULL$" if metric is None else f"'{metric}'$"
+    if metric == "ari":
+        got = "'ari'; did you mean 'adjusted_rand_score'"
     with pytest.raises(ce.ClusterEvalError, match=f"metric: expected one of 'rand.*, got {got}"):
         resampled(ce.permutation_test, metric=metric)
 

@@ -104,7 +104,8 @@ def test_a_reference_between_two_runs(side: Engine) -> None:
     ("arguments", "words"),
     [
         ({"metric": "ari"}, "metric: expected one of 'rand_score', 'adjusted_rand_score', "),
-        ({"metric": "ari"}, "'exact_match_recall', 'exact_match_f_score', got 'ari'"),
+        ({"metric": "ari"}, "exact_match_f_score', got 'ari'; did you mean 'adjusted_rand_score'?"),
+        ({"metric": "NMI_score"}, "'NMI_score'; did you mean 'normalized_mutual_info_score'?"),
         ({"metric": "n"}, "'exact_match_f_score', got 'n'"),
         ({"metric": None}, "'exact_match_f_score', got NULL"),
         ({"beta": -1.0}, "beta: expected a number >= 0, got -1.0"),

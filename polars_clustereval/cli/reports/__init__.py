@@ -7,7 +7,7 @@ layout on the terminal. The descriptions of scores come from the catalogue.
 
 from __future__ import annotations
 
-from .findings import FINDINGS
+from .findings import ALL_FINDINGS, FINDINGS
 from .graphs import GRAPHS
 from .labels import LABELS, OVERLAPPING
 from .points import POINTS
@@ -15,7 +15,7 @@ from .profiles import PROFILES
 from .record import Input, Meaning, Report, explain
 from .runs import RUNS
 
-__all__ = ["COMMANDS", "REPORTS", "Input", "Meaning", "Report", "explain"]
+__all__ = ["ALL_FINDINGS", "COMMANDS", "REPORTS", "Input", "Meaning", "Report", "explain"]
 
 #: Every report by its name.
 REPORTS = {

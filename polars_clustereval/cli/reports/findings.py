@@ -8,12 +8,19 @@ from polars_clustereval import external_findings, internal_findings
 
 from .record import Report, explain
 
-__all__ = ["FINDINGS"]
+__all__ = ["ALL_FINDINGS", "FINDINGS"]
 
 _SUBJECTS = {
     "severity": "problem, warning or note",
     "code": "what kind of finding it is",
     "cluster": "the cluster that the finding is about",
+}
+
+_LABEL = {"label": "the label that the finding is about"}
+
+_NEIGHBORS = {
+    "other_cluster": "the cluster next to it",
+    "coordinate": "the coordinate that the finding is about, from 1",
 }
 
 _WORDS = {
@@ -28,7 +35,7 @@ _LABEL_FINDINGS = Report(
     description="what to look at first, in words: clusters and labels that do not agree",
     heading=(("label", "cluster"),),
     is_in_words=True,
-    meanings=explain({**_SUBJECTS, "label": "the label that the finding is about", **_WORDS}),
+    meanings=explain({**_SUBJECTS, **_LABEL, **_WORDS}),
 )
 
 _POINT_FINDINGS = replace(
@@ -39,14 +46,14 @@ _POINT_FINDINGS = replace(
     engine="polars",
     heading=(("cluster", "distance"), ("vector",)),
     options={"vector": "", "method": "exact (default), sample"},
-    meanings=explain(
-        {
-            **_SUBJECTS,
-            "other_cluster": "the cluster next to it",
-            "coordinate": "the coordinate that the finding is about, from 1",
-            **_WORDS,
-        }
-    ),
+    meanings=explain({**_SUBJECTS, **_NEIGHBORS, **_WORDS}),
+)
+
+#: The findings of a call with labels and points.
+ALL_FINDINGS = replace(
+    _POINT_FINDINGS,
+    heading=(("label", "cluster", "distance"), ("vector",)),
+    meanings=explain({**_SUBJECTS, **_LABEL, **_NEIGHBORS, **_WORDS}),
 )
 
 FINDINGS = (_LABEL_FINDINGS, _POINT_FINDINGS)
