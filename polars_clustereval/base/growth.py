@@ -29,6 +29,7 @@ __all__ = [
     "PAIRS_OF_CENTERS",
     "PAIRS_OF_RUNS",
     "POINTS_TO_CENTERS",
+    "REFERENCE_SIZE",
     "SILHOUETTES",
     "SIZES",
     "SORTED_PAIRS",
@@ -44,7 +45,7 @@ __all__ = [
 #: The sizes that the letters stand for.
 SIZES = MappingProxyType(
     {"n": "rows", "k": "clusters", "l": "labels", "r": "runs", "s": "rows per cluster"}
-    | {"d": "coordinates"}
+    | {"d": "coordinates", "m": "sampled rows"}
 )
 #: The number of coordinates in the examples of docstrings, and of clusters if the time depends on
 #: it.
@@ -68,37 +69,58 @@ class Growth(NamedTuple):
     most: float = inf
     #: Further remarks.
     remark: str = ""
+    #: By engine: the seconds for each 10^9 pairs of points whose distances are computed, and the
+    #: seconds that each coordinate adds. Empty if the time does not depend on the number of pairs.
+    pair_seconds: Mapping[str, tuple[float, float]] = MappingProxyType({})
 
 
-#: A remark for tables that use centers to exclude pairs of points.
+#: Remarks for tables that use centers to exclude pairs of points.
 _OVERLAP = "If no cluster can be excluded by its center, the time is up to five times as long."
+_LARGE_CLUSTER = (
+    "If one cluster has most of the points, or if no cluster can be excluded by its center, the "
+    "time is up to seven times as long, and with two coordinates 20 times."
+)
+#: The number of points of each cluster with which a sample is compared, if that is faster.
+REFERENCE_SIZE = 1000
+_REFERENCES = (Setting("reference_size", REFERENCE_SIZE),)
 _A_SAMPLE = (Setting("method", "sample"), Setting("sample_size", 2000))
 
 
-def _exact_silhouettes(*faster: Setting, **when: tuple[object, ...]) -> tuple[Growth, ...]:
-    """Return how the running time of exact silhouettes grows for each distance.
-
-    The default distance comes first.
-    """
+def _silhouettes(
+    factors: str, faster: tuple[Setting, ...], **when: tuple[object, ...]
+) -> tuple[Growth, ...]:
+    """Return how the running time of silhouettes grows for each distance, the default first."""
     return tuple(
         Growth(
-            "nnd",
+            factors,
             {"duckdb": duckdb, "polars": polars},
             {"distance": names, **when},
             faster,
-            remark=_OVERLAP,
+            remark=_LARGE_CLUSTER,
+            pair_seconds={"duckdb": duckdb_pairs, "polars": polars_pairs},
         )
-        for names, duckdb, polars in (
-            (("euclidean",), 0.2, 0.05),
-            (("chebyshev",), 9.0, 0.3),
-            (("minkowski",), 18.0, 1.2),
+        for names, duckdb, polars, duckdb_pairs, polars_pairs in (
+            (("euclidean",), 0.2, 0.05, (7.0, 0.5), (2.0, 0.06)),
+            (("chebyshev",), 9.0, 0.3, (15.0, 6.0), (2.0, 0.8)),
+            (("minkowski",), 18.0, 1.2, (50.0, 15.0), (3.0, 5.0)),
         )
     )
 
 
-#: Exact silhouettes of one clustering, and of a series of clusterings.
-SILHOUETTES = _exact_silhouettes(*_A_SAMPLE, method=("exact",), tolerance=(None,))
-SWEPT_SILHOUETTES = _exact_silhouettes(Setting("silhouette", "simplified"), silhouette=("exact",))
+#: Silhouettes of one clustering, exact or of a sample that is compared with all points, and exact
+#: silhouettes of a series of clusterings.
+SILHOUETTES = (
+    *_silhouettes("nnd", _A_SAMPLE, method=("exact",)),
+    *_silhouettes(
+        "mnd",
+        (Setting("reference_size", REFERENCE_SIZE),),
+        method=("sample",),
+        reference_size=(None,),
+    ),
+)
+SWEPT_SILHOUETTES = _silhouettes(
+    "nnd", (Setting("silhouette", "simplified"),), silhouette=("exact",)
+)
 #: The largest and the smallest distances of points, within and between clusters.
 EXTREME_DISTANCES = (Growth("nnd", {"duckdb": 0.01, "polars": 0.005}, remark=_OVERLAP),)
 #: Sums of the distances of all pairs, if the user asks for them.
@@ -156,14 +178,18 @@ def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Gro
     return None
 
 
-def estimate_seconds(growth: Growth, engine: str, sizes: Mapping[str, float]) -> float:
+def estimate_seconds(
+    growth: Growth, engine: str, work: float, *, n_dims: float = 1.0, share: float = 1.0
+) -> float:
     """Return the approximate number of seconds that an engine needs to compute a table.
 
-    `sizes` maps each letter in the product to a size. If the product exceeds growth.most, the
-    result is 0.
+    `work` is the product of the sizes. If the time depends on the number of pairs, `share` is the
+    share of the pairs whose distances are computed.
     """
-    product = prod(float(sizes[x]) for x in growth.factors)
-    return product / 1e9 * growth.seconds[engine] if product <= growth.most else 0.0
+    if not growth.pair_seconds:
+        return work / 1e9 * growth.seconds[engine]
+    each, per_coordinate = growth.pair_seconds[engine]
+    return share * work / n_dims / 1e9 * (each + per_coordinate * n_dims)
 
 
 # ----------------------------------------------------------------------------------------------

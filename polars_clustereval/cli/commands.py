@@ -359,8 +359,8 @@ def run_page(options: Options) -> Outcome:
     output = options.html or options.output
     is_html = options.html is not None or options.format == "html"
     check_output(output, source.paths)
-    if "vector" in options.values and options.values.get("method", "").lower() == "exact":
-        _write_note(warn_of_time(source, options.call(REPORTS["samples"])))
+    if "vector" in options.values and options.values.keys() & {"method", "tolerance"}:
+        _write_note(warn_of_time(source, options.call(REPORTS["silhouette"])))
     try:
         if "partition_by" in options.values:
             partitions = make_partitions(source, options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from polars_clustereval.macros import register_macro
 
 from .files import format_rows, format_source, open_source, scan_files
 from .options import write_setting
-from .progress import show_progress
+from .progress import begin_step
 from .sources import Source
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENGINES",
+    "convert_to_polars",
+    "list_columns",
     "open_rows",
     "read_arguments",
     "read_rows",
@@ -80,7 +83,7 @@ def _split_names(text: str, columns: Sequence[str]) -> list[str]:
     return [name if name in columns else name.strip() for name in text.split(",")]
 
 
-def _list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[str]:
+def list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[str]:
     """Return the input columns that the arguments for `parameters` refer to, without duplicates."""
     columns: dict[str, None] = {}
     for parameter in parameters:
@@ -100,7 +103,7 @@ def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[s
     arguments = _read_arguments(call, columns)
     frames: dict[str, Any] = {}
     for other in call.report.inputs:
-        names = columns if other is table else _list_columns(arguments, other.columns)
+        names = columns if other is table else list_columns(arguments, other.columns)
         frames[other.parameter] = pl.LazyFrame(schema=dict.fromkeys(names, pl.Int64()))
     checked = {name: value for name, value in arguments.items() if name not in _DATA_DEPENDENT}
     if "reference" in arguments:
@@ -146,15 +149,15 @@ def _format_input(
     the source.
     """
     relation = connection.sql(f"FROM {rows}")
-    numbers = _list_columns(arguments, _NUMBER_COLUMNS)
+    numbers = list_columns(arguments, _NUMBER_COLUMNS)
     if source.kind == "json":
-        numbers = [*numbers, *_list_columns(arguments, ("columns",))]
+        numbers = [*numbers, *list_columns(arguments, ("columns",))]
         rows = format_rows(connection, source, numbers)
         relation = connection.sql(f"FROM {rows}")
     text_vector = _find_text_vector(source, arguments, relation)
     if source.kind == "csv":
         numbers = [column for column in numbers if column != text_vector]
-        typed = _list_columns(arguments, ("columns",))
+        typed = list_columns(arguments, ("columns",))
         rows = format_rows(connection, source, numbers, typed)
     if text_vector is not None:
         rows = _parse_vectors(connection, rows, text_vector)
@@ -214,6 +217,8 @@ def _run_in_duckdb(
     partition columns. By default, all columns are returned.
     """
     report = call.report
+    # DuckDB draws a bar on standard output if that is a terminal.
+    begin_step(report.function.__name__, has_bar=sys.stdout.isatty())
     if len(sources) > 1:
         copied = zip(sources, report.inputs, strict=True)
         sources = [_copy_database(source, call, table) for source, table in copied]
@@ -234,7 +239,7 @@ def _run_in_duckdb(
             query = f"SELECT {shown} FROM ({query})"
         # The query runs before Polars reads the result, so that errors are those of DuckDB.
         connection.execute(f"CREATE TEMPORARY TABLE clustereval_report AS {query}", values)
-        return _convert_to_polars(connection.sql("FROM clustereval_report"))
+        return convert_to_polars(connection.sql("FROM clustereval_report"))
 
 
 def _make_folder(call: Call, table: Input) -> Path:
@@ -368,7 +373,7 @@ def select_groups(source: Source, call: Call, parts: pl.DataFrame, folder: Path)
             f"SELECT own.* FROM (FROM {rows}) AS own SEMI JOIN clustereval_shown AS part ON {alike}"
         )
         if source.kind == "database":  # it has no access to other files
-            _convert_to_polars(relation).write_parquet(path)
+            convert_to_polars(relation).write_parquet(path)
         else:
             relation.write_parquet(str(path))
     return Source("parquet", (str(path),), source.name, (source.name,))
@@ -445,17 +450,17 @@ def _run_in_polars(
     `sources` are the inputs of the report. `columns` lists the columns to return in addition to the
     partition columns. By default, all columns are returned.
     """
+    begin_step(call.report.function.__name__)
     frames: dict[str, pl.LazyFrame] = {}
     arguments: dict[str, Any] = {}
     for source, table in zip(sources, call.report.inputs, strict=True):
         frames[table.parameter], arguments = read_rows(source, call, table)
-    with show_progress():
-        result = call.report.function(**frames, **arguments)
-        if columns is not None:
-            keys = arguments.get("partition_by") or []
-            known = result.collect_schema().names()[len(keys) :]
-            result = result.select(*keys, *check_metrics(columns, known))
-        return result.collect(engine="streaming")
+    result = call.report.function(**frames, **arguments)
+    if columns is not None:
+        keys = arguments.get("partition_by") or []
+        known = result.collect_schema().names()[len(keys) :]
+        result = result.select(*keys, *check_metrics(columns, known))
+    return result.collect(engine="streaming")
 
 
 def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, dict[str, Any]]:
@@ -478,9 +483,9 @@ def _copy_rows(source: Source, call: Call, table: Input) -> pl.LazyFrame:
     because two readers would interpret some values differently.
     """
     with open_rows(source, call, table) as (connection, rows, arguments):
-        used = _list_columns(arguments, table.columns)
+        used = list_columns(arguments, table.columns)
         relation = connection.sql(f"FROM {rows}").select(*map(quote_identifier, used))
-        return _convert_to_polars(relation).lazy()
+        return convert_to_polars(relation).lazy()
 
 
 class _ArrowStream:
@@ -499,7 +504,7 @@ class _ArrowStream:
         return self.relation.__arrow_c_stream__(requested_schema)
 
 
-def _convert_to_polars(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+def convert_to_polars(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
     """Return the rows of a DuckDB relation as a DataFrame, transferred as an Arrow stream."""
     return pl.DataFrame(_ArrowStream(relation))
 

@@ -1,23 +1,30 @@
-"""Estimates: warnings about reports that are expected to take minutes, before they are computed."""
+"""Estimates: warnings about reports that are expected to take long, before they are computed.
+
+How many distances a silhouette needs depends on the data: bounds exclude most clusters if the
+points are near their centers, and hardly any if the coordinates have heavy tails. Therefore, the
+pairs are counted in a sample of the rows.
+"""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from inspect import signature
-from math import inf
-from typing import TYPE_CHECKING, Any
+from math import inf, prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from polars_clustereval.base.growth import (
+    REFERENCE_SIZE,
     describe_product,
     describe_seconds,
     estimate_seconds,
 )
 from polars_clustereval.base.quoting import quote_identifier
 from polars_clustereval.base.tables import growth_of
+from polars_clustereval.internal.kernels.measured_pairs import count_pairs
 
-from .engines import open_rows, read_rows
+from .engines import convert_to_polars, list_columns, open_rows, read_rows
 from .files import scan_files
 from .messages import USER_ERRORS
 from .options import option_flag, write_setting
@@ -31,10 +38,14 @@ if TYPE_CHECKING:
     from .options import Call
     from .sources import Source
 
-__all__ = ["warn_of_time"]
+__all__ = ["Estimate", "estimate_time", "is_long", "warn_of_time"]
 
 #: A report gets a warning if it is estimated to take at least this many seconds.
-LONG = 60.0
+LONG = 10.0
+#: The same for points that are compared with all points, if fewer points are enough.
+LONG_WITHOUT_REFERENCES = 2.0
+#: The approximate number of rows in which the pairs are counted.
+SAMPLE_ROWS = 2000
 #: The maximum number of rows in which labels and clusters are counted if only these matter, so that
 #: counting costs little.
 _PREFIX = 1_000_000
@@ -44,21 +55,31 @@ _PREFIX = 1_000_000
 _COLUMNS_COUNTED = {"k": "cluster", "l": "label", "r": "run"}
 
 
-def warn_of_time(source: Source, call: Call) -> str:
-    """Return a warning if a report is estimated to take more than a minute, or '' otherwise.
+class Estimate(NamedTuple):
+    """What a report is estimated to cost."""
 
-    The rows are always counted. Columns are read to count their distinct values only if there are
-    many rows.
-    """
+    #: The rows of its input.
+    n: int
+    seconds: float
+    #: Whether references would save more than half of the pairs of a sample.
+    saves_by_references: bool = False
+
+
+def is_long(seconds: float) -> bool:
+    """Return whether a report that takes this time gets a warning."""
+    return seconds > LONG
+
+
+def warn_of_time(source: Source, call: Call) -> str:
+    """Return a warning if a report is estimated to take more than ten seconds, or '' otherwise."""
     growth = growth_of(call.report.function.__name__, call.arguments)
     if growth is None:
         return ""
-    try:
-        n, seconds = _estimate(growth, source, call)
-    except USER_ERRORS:
-        return ""  # the report has the same error
-    if seconds <= LONG:
+    n, seconds, saves_by_references = estimate_time(source, call)
+    if not is_long(seconds) and not (saves_by_references and seconds > LONG_WITHOUT_REFERENCES):
         return ""
+    if "m" in growth.factors and not saves_by_references:
+        growth = growth._replace(faster=())
     faster = ", or ".join(_list_advice(growth, call))
     return (
         f"{n:,} rows: this will take about {describe_seconds(seconds)}; the time grows with "
@@ -66,50 +87,98 @@ def warn_of_time(source: Source, call: Call) -> str:
     )
 
 
-def _estimate(growth: Growth, source: Source, call: Call) -> tuple[int, float]:
-    """Return the number of rows in a report's input, and the estimated running time in seconds."""
-    with _open_queries(source, call) as (ask, arguments):
+def estimate_time(source: Source, call: Call) -> Estimate:
+    """Return what a report is estimated to cost, with 0 seconds if that grows with the rows.
+
+    The rows are always counted. Columns are read to count their distinct values, and a sample to
+    count pairs, only if there are many rows.
+    """
+    growth = growth_of(call.report.function.__name__, call.arguments)
+    if growth is None:
+        return Estimate(0, 0.0)
+    try:
+        return _estimate(growth, source, call)
+    except USER_ERRORS:
+        return Estimate(0, 0.0)  # the report has the same error
+
+
+def _estimate(growth: Growth, source: Source, call: Call) -> Estimate:
+    """Return what a report is estimated to cost."""
+    with _open_queries(source, call) as (query, arguments):
+
+        def ask(selected: str, origin: str) -> Any:
+            """Return the value of an SQL expression, where {rows} in `origin` are the rows."""
+            found = query(f"SELECT {selected} AS value FROM {origin}")
+            return found.item() if found.height else None
+
         n = ask("count(*)", "{rows}")
-        sizes = dict.fromkeys(growth.factors, float(n))
-        if "d" in sizes:
-            sizes["d"] = _count_dims(ask, arguments["vector"])
+        d = _count_dims(ask, arguments["vector"]) if "d" in growth.factors else 1.0
+        is_sample = "m" in growth.factors
         # The numbers of clusters, labels and runs cannot exceed the number of rows.
-        if growth.most == inf and estimate_seconds(growth, call.engine, sizes) <= LONG:
-            return n, 0.0
-        return n, ask(*_format_sum(growth, arguments, sizes)) * growth.seconds[call.engine] / 1e9
+        sizes = dict.fromkeys(growth.factors, float(n)) | {"d": d}
+        sizes["m"] = float(min(n, arguments.get("sample_size") or n))
+        most = estimate_seconds(
+            growth, call.engine, prod(sizes[x] for x in growth.factors), n_dims=d
+        )
+        if growth.most == inf and most <= (LONG_WITHOUT_REFERENCES if is_sample else LONG):
+            return Estimate(n, 0.0)
+        work = ask(*_format_sum(growth, arguments, sizes))
+        share, n_references = 1.0, inf
+        if growth.pair_seconds:
+            share, n_references = _count_in_sample(call, query, arguments, n)
+        seconds = estimate_seconds(growth, call.engine, work, n_dims=d, share=share)
+        saves = is_sample and 2 * sizes["m"] * n_references < share * work / d
+        return Estimate(n, seconds, saves)
 
 
 @contextmanager
-def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, Any]]]:
+def _open_queries(
+    source: Source, call: Call
+) -> Iterator[tuple[Callable[[str], pl.DataFrame], dict[str, Any]]]:
     """Yield a function that queries the rows of a report's first input, and the arguments.
 
-    The function takes an SQL expression and the SQL to place after FROM, in which {rows} represents
-    the rows. It returns the single value of the expression.
+    The function takes SQL, in which {rows} represents the rows.
     """
     table = call.report.inputs[0]
     if scan_files(source) is None:
         with open_rows(source, call, table) as (connection, rows, arguments):
-
-            def ask_duckdb(selected: str, origin: str) -> Any:
-                """Return the value of the expression, computed by DuckDB."""
-                query = f"SELECT {selected} FROM {origin.format(rows=rows)}"
-                found = connection.execute(query).fetchone()
-                return None if found is None else found[0]
-
-            yield ask_duckdb, arguments
+            yield (
+                lambda sql: convert_to_polars(connection.sql(sql.replace("{rows}", rows))),
+                arguments,
+            )
         return
     frame, arguments = read_rows(source, call, table)
+    yield (
+        lambda sql: frame.sql(sql.replace("{rows}", "self")).collect(engine="streaming"),
+        arguments,
+    )
 
-    def ask_polars(selected: str, origin: str) -> Any:
-        """Return the value of the expression, computed by Polars.
 
-        The frame is called self in the query.
-        """
-        query = f"SELECT {selected} AS value FROM {origin.format(rows='self')}"
-        found = frame.sql(query).collect(engine="streaming")
-        return found.item() if found.height else None
+def _count_in_sample(
+    call: Call, query: Callable[[str], pl.DataFrame], arguments: dict[str, Any], n: int
+) -> tuple[float, float]:
+    """Return the share of the pairs of points whose distances are computed, and the references.
 
-    yield ask_polars, arguments
+    The share is that in an exact computation on a sample of the rows, relative to all pairs within
+    partitions. The number of references is the number of points that all clusters have, without
+    those beyond the number that is advised.
+    """
+    used = list_columns(arguments, call.report.inputs[0].columns)
+    names = ", ".join(map(quote_identifier, used))
+    # Multiples of the golden ratio are spread evenly, and do not follow a period of the rows.
+    sample = query(
+        f"SELECT {names} FROM (SELECT {names}, row_number() OVER () AS __ce_row FROM {{rows}}) "
+        f"AS numbered WHERE (__ce_row * 6.180339887498949e-1) % 1 < {SAMPLE_ROWS / n!r}"
+    )
+    exact = {"method": "exact", "sample_size": None, "id": None}
+    given = {name: exact.get(name, x) for name, x in arguments.items()}
+    with count_pairs() as counts:
+        call.report.function(sample, **given)
+    keys = [*(given.get("partition_by") or ()), *([given["k"]] if "k" in given else [])]
+    sizes = sample.group_by(keys).len()["len"] if keys else pl.Series([sample.height])
+    clusters = sample.group_by(*keys, given["cluster"]).len()["len"] * (n / sample.height)
+    n_pairs = float((sizes.cast(pl.Float64) ** 2).sum())
+    return sum(counts) / n_pairs, float(clusters.clip(upper_bound=REFERENCE_SIZE).sum())
 
 
 def _count_dims(ask: Callable[[str, str], Any], columns: list[str]) -> float:
@@ -138,7 +207,7 @@ def _format_sum(
     origin = "{rows}"
     if "n" not in growth.factors:
         origin = f"(SELECT * FROM {{rows}} LIMIT {_PREFIX}) AS start"
-    values = {"s": "n / k", "d": repr(sizes.get("d", 1.0))}
+    values = {"s": "n / k", "d": repr(sizes["d"]), "m": f"least(n, {sizes['m']!r})"}
     product = " * ".join(f"({values.get(x, x)})" for x in growth.factors)
     groups = f"(SELECT {', '.join(counts)} FROM {origin}{by}) AS sizes"
     work = f"(SELECT {product} AS work FROM {groups}) AS products"

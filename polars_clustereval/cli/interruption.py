@@ -42,8 +42,12 @@ def interruptible(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
         _connections.remove(connection)
 
 
-def run_in_worker(function: Callable[[], Result]) -> Result:
+def run_in_worker(
+    function: Callable[[], Result], show_progress: Callable[[], None] = lambda: None
+) -> Result:
     """Run `function` in its own thread, and return its result or raise its error.
+
+    Meanwhile, this thread calls `show_progress` again and again.
 
     On KeyboardInterrupt, the queries of `interruptible` connections are interrupted. The exception
     is raised when the thread has finished, or after a short time if the thread does not finish (see
@@ -70,7 +74,7 @@ def run_in_worker(function: Callable[[], Result]) -> Result:
     try:
         # Because of Polars, the system restarts a wait without a timeout after Ctrl-C.
         while not finished.wait(_POLL_INTERVAL):
-            pass
+            show_progress()
     except KeyboardInterrupt:
         _stop_queries(finished)
         raise

@@ -15,6 +15,7 @@ from .interruption import is_work_left, run_in_worker
 from .messages import USER_ERRORS, summarize_error
 from .options import Options
 from .output import write_output
+from .progress import show_progress
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -49,9 +50,12 @@ def _run(parsed: Namespace) -> None:
     """Run the command specified in the parsed arguments, and then write its output and notes."""
     # This block is left when Ctrl-C ends the main thread's wait for the worker, so that no files
     # remain.
-    with TemporaryDirectory(prefix="clustereval-", ignore_cleanup_errors=True) as scratch:
+    with (
+        TemporaryDirectory(prefix="clustereval-", ignore_cleanup_errors=True) as scratch,
+        show_progress() as show,
+    ):
         options = Options.read(parsed, Path(scratch))
-        outcome: Outcome = run_in_worker(lambda: parsed.command(options))
+        outcome: Outcome = run_in_worker(lambda: parsed.command(options), show)
     write_output(outcome.output, outcome.content)
     for note in outcome.notes:
         sys.stderr.write(f"clustereval: {escape_controls(note)}\n")

@@ -142,8 +142,8 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
     compute = Reports(source).compute
     choice = ""
     if "vector" in options.values:
-        counts = compute(options.call(REPORTS["internal"])).row(0, named=True)
-        options, choice = choose_method(options, counts)
+        counts = compute(options.call(REPORTS["internal"]))
+        options, choice = choose_method(source, options, counts)
     findings = describe_clustering(source, options, compute, has_pictures=has_pictures)
     calls = list_calls(options)
     noise = describe_unknown_noise([source], calls[0], compute(calls[0]))

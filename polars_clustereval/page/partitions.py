@@ -7,7 +7,6 @@ Each report is computed once, for all clusterings together.
 
 from __future__ import annotations
 
-from math import isqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -84,7 +83,10 @@ def make_partitions(source: Source, options: Options) -> Partitions:
     """Return the findings about many clusterings, one for each group of partition_by."""
     check_options(options)
     reports = Reports(source)
-    options, choice = _choose_method_of_all(reports, options)
+    choice = ""
+    if "vector" in options.values:
+        counts = reports.compute(options.call(REPORTS["internal"]))
+        options, choice = choose_method(source, options, counts)
     calls = _compared_calls(options)
     keys = read_arguments(source, calls[0])["partition_by"]
     overview = _compare_partitions(reports, calls, keys, options.chosen_metrics)
@@ -117,22 +119,6 @@ def make_partitions(source: Source, options: Options) -> Partitions:
         queries=[source.rename_paths(text) for text in write_queries(source, calls)],
         versions=list_versions(source),
     )
-
-
-def _choose_method_of_all(reports: Reports, options: Options) -> tuple[Options, str]:
-    """Choose the same silhouette method for all partitions.
-
-    The function choose_method does the same for a single clustering.
-
-    Return the options with this method, and a sentence about the method. The sentence is empty
-    unless the method draws a sample.
-    """
-    if "vector" not in options.values:
-        return options, ""
-    counts = reports.compute(options.call(REPORTS["internal"]))
-    # The time is estimated as for a single clustering with this number of points.
-    squares = sum(n * n for n in counts["n"])
-    return choose_method(options, {"n": isqrt(squares), "n_dims": counts["n_dims"].max()})
 
 
 def _compared_calls(options: Options) -> list[Call]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from polars_clustereval.cli.engines import read_rows
 from polars_clustereval.cli.files import scan_files
+from polars_clustereval.cli.progress import begin_step
 from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import check_point_options
@@ -80,6 +81,7 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
         charts["Scores with their intervals"] = _call_plot(plots.interval_plot, rows, given)
     if "vector" in options.values and clusters.height > 1:
         charts |= _draw_point_charts(source, options, findings)
+    begin_step("pictures")
     specifications = {title: chart.to_json() for title, chart in charts.items()}
     return (_render_apart if _is_memory_limited() else _render)(specifications)
 

@@ -12,42 +12,36 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.growth import describe_seconds, estimate_seconds
-from polars_clustereval.base.tables import growth_of
+from polars_clustereval.base.growth import REFERENCE_SIZE, describe_seconds
+from polars_clustereval.cli.estimates import estimate_time, is_long
 from polars_clustereval.cli.reports import REPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from polars_clustereval.cli.options import Options
+    from polars_clustereval.cli.sources import Source
 
 __all__ = ["average_by_cluster", "average_clusters", "choose_method", "describe_method"]
 
-#: The silhouettes of all points are computed if this is estimated to take at most this many
-#: seconds.
-LONGEST = 10.0
-#: Otherwise the silhouettes of this number of points are computed, which are drawn with the same
-#: seed each time.
+#: If computing all silhouettes would take too long, the silhouettes of this number of points are
+#: computed, which are drawn with the same seed each time. They are compared with up to
+#: REFERENCE_SIZE points of each cluster, which are drawn in the same way.
 SAMPLE_SIZE = 2000
-#: These points are compared with this number of points of each cluster, which are drawn in the same
-#: way.
-REFERENCE_SIZE = 1000
 
 
-def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options, str]:
+def choose_method(source: Source, options: Options, counts: pl.DataFrame) -> tuple[Options, str]:
     """Choose a silhouette method. Return the updated options and a sentence about the method.
 
-    The sentence is empty unless the method draws a sample. `counts` is the row that internal_report
-    returned. If the user has specified a method or a tolerance, it is kept.
+    The sentence is empty unless the method draws a sample. `counts` has the rows that
+    internal_report returned, one for each clustering. If the user has specified a method or a
+    tolerance, it is kept.
     """
-    call = options.call(REPORTS["samples"])
-    growth = growth_of("silhouette_samples", call.arguments)
-    if growth is None or options.values.keys() & {"method", "tolerance"}:
+    n = max(counts["n"].to_list(), default=0)
+    if options.values.keys() & {"method", "tolerance"} or n <= SAMPLE_SIZE:
         return options, ""
-    # If all vectors are NULL, no rows are left, and the number of dimensions is unknown.
-    sizes = {"n": counts["n"], "d": counts["n_dims"] or 0}
-    seconds = estimate_seconds(growth, call.engine, sizes)
-    if seconds <= LONGEST or counts["n"] <= SAMPLE_SIZE:
+    _, seconds, _ = estimate_time(source, options.call(REPORTS["samples"]))
+    if not is_long(seconds):
         return options, ""
     sample = {
         "method": "sample",
@@ -55,8 +49,9 @@ def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options,
         "reference_size": REFERENCE_SIZE,
     }
     seed = options.values.get("random_state", 0)
+    of_all = f"of {n:,} points" if counts.height == 1 else "points of each partition"
     sentence = (
-        f"the silhouettes are those of a sample of {SAMPLE_SIZE:,} of {counts['n']:,} points (seed "
+        f"the silhouettes are those of a sample of {SAMPLE_SIZE:,} {of_all} (seed "
         f"{seed}), compared with up to {REFERENCE_SIZE:,} points of each cluster, since all points "
         f"take about {describe_seconds(seconds)}; --method exact takes "
         "all"

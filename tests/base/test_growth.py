@@ -8,7 +8,6 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.base.growth import (
-    ASSIGNMENT,
     SILHOUETTES,
     Growth,
     add_growth_note,
@@ -23,11 +22,17 @@ from tests.support.stated_ranges import comments
 GROWING = [name for name, x in declared_tables().items() if x.growth]
 
 
-def test_an_estimate_is_a_product_of_sizes() -> None:
+def test_an_estimate_is_proportional_to_the_work() -> None:
     growth = Growth("nnd", {"duckdb": 2.0, "polars": 0.5})
-    sizes = {"n": 1e6, "d": 16, "k": 99}
-    assert estimate_seconds(growth, "duckdb", sizes) == pytest.approx(2 * 16e12 / 1e9)
-    assert estimate_seconds(growth, "polars", sizes) == pytest.approx(0.5 * 16e12 / 1e9)
+    assert estimate_seconds(growth, "duckdb", 16e12) == pytest.approx(2 * 16e12 / 1e9)
+    assert estimate_seconds(growth, "polars", 16e12) == pytest.approx(0.5 * 16e12 / 1e9)
+
+
+def test_an_estimate_of_pairs_depends_on_their_share() -> None:
+    """A quarter of 10¹² pairs of 16 coordinates, 3 ns each and 0.5 ns for each coordinate."""
+    growth = Growth("nnd", {"polars": 0.5}, pair_seconds={"polars": (3.0, 0.5)})
+    seconds = estimate_seconds(growth, "polars", 16e12, n_dims=16, share=0.25)
+    assert seconds == pytest.approx(0.25 * 1000 * (3 + 8))
 
 
 @pytest.mark.parametrize(
@@ -38,8 +43,11 @@ def test_an_estimate_is_a_product_of_sizes() -> None:
         ({"distance": "chebyshev"}, 1),
         ({"distance": "minkowski"}, 2),
         ({"distance": "cosine"}, None),
-        ({"method": "sample"}, None),
-        ({"tolerance": 0.1}, None),
+        ({"method": "sample"}, 3),
+        ({"method": "sample", "distance": "minkowski"}, 5),
+        ({"method": "sample", "reference_size": 50}, None),
+        ({"method": "bounds"}, None),
+        ({"tolerance": 0.1}, 0),
     ],
 )
 def test_growth_depends_on_options(options: dict[str, object], place: int | None) -> None:
@@ -98,7 +106,7 @@ def test_the_size_in_the_docstring_is_that_of_a_minute() -> None:
         "Polars processes about 390,000." in docs
     )
     for engine, rows in (("duckdb", 190_000), ("polars", 390_000)):
-        assert estimate_seconds(growth, engine, {"n": rows, "d": 8}) == pytest.approx(60, rel=0.05)
+        assert growth.seconds[engine] * rows**2 * 8 / 1e9 == pytest.approx(60, rel=0.05)
 
 
 @pytest.mark.parametrize("table", GROWING)
@@ -129,9 +137,3 @@ def test_a_docstring_without_notes_gets_a_section() -> None:
     silhouette_score.__doc__ = None
     add_growth_note(silhouette_score, SILHOUETTES)
     assert silhouette_score.__doc__ is None
-
-
-def test_a_product_that_is_not_computed_takes_no_time() -> None:
-    growth = ASSIGNMENT[0]
-    assert estimate_seconds(growth, "polars", {"l": 2000, "k": 2000}) > 0
-    assert estimate_seconds(growth, "polars", {"l": 2001, "k": 2000}) == 0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from math import inf
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
 
-from polars_clustereval.cli import engines, files, main
+from polars_clustereval.cli import engines, files, main, progress
 from tests.support.command_line import ENGINE_NAMES, FRAME, LEFT_OUT, ODD, POINTS, UNNAMED_NOISE
 from tests.support.engines import quoted
 from tests.support.macro_store import MacroStore
@@ -29,6 +30,12 @@ def engine_name(request: pytest.FixtureRequest) -> str:
 def wide_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make lines wide enough for the path of any clone."""
     monkeypatch.setenv("COLUMNS", "500")
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No lines about progress, however slow the machine is."""
+    monkeypatch.setattr(progress, "LINE_INTERVAL", inf)
 
 
 @pytest.fixture(scope="session")

@@ -1,22 +1,48 @@
-"""The warning before a report that will take more than a minute, and what it costs."""
+"""The warning before a report that will take more than ten seconds, and what it costs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 
-from polars_clustereval.base.growth import ASSIGNMENT, estimate_seconds
+import polars_clustereval as ce
+from polars_clustereval.base.growth import ASSIGNMENT, PAIRS_OF_RUNS, estimate_seconds
 from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.cli import commands, estimates, main
 from polars_clustereval.errors import ClusterEvalError
-from tests.support.command_line import CALLS, FLOWERS, IRIS, KMEANS, VARIANT_CALLS
+from polars_clustereval.internal.kernels.measured_pairs import count_pairs
+from tests.support.command_line import CALLS, FLOWERS, IRIS, KMEANS, VARIANT_CALLS, WIDE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.command_line import Fail, Noted, Run
+
+
+COLUMNS = "revenue,orders,age"
+
+
+@pytest.fixture(scope="module")
+def customers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """8,000 points with heavy tails, in clusters of equal sizes, by values and at random."""
+    rng = np.random.default_rng(6)
+    revenue = 20 + 100 * rng.pareto(1.2, 8000)
+    frame = pl.DataFrame(
+        {
+            "revenue": revenue,
+            "orders": np.ceil(rng.lognormal(1, 1.1, 8000)),
+            "age": rng.integers(18, 90, 8000),
+            "quantile": np.argsort(np.argsort(revenue)) // 2000,
+            "value": np.digitize(revenue, [300.0, 5000.0]),
+            "many": rng.integers(0, 50, 8000),
+        }
+    )
+    path = tmp_path_factory.mktemp("customers") / "customers.parquet"
+    frame.write_parquet(path)
+    return path
 
 
 @pytest.fixture
@@ -33,8 +59,17 @@ def estimated(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-def seconds_of(table: str, place: int = 0, engine: str = "polars", **sizes: float) -> float:
-    return estimate_seconds(declared_tables()[table].growth[place], engine, sizes)
+def seconds_of(table: str, n_pairs: int, d: int, engine: str = "polars") -> float:
+    """The seconds of a number of pairs of d coordinates, by the rates of the first distance."""
+    each, per_coordinate = declared_tables()[table].growth[0].pair_seconds[engine]
+    return n_pairs * (each + per_coordinate * d) / 1e9
+
+
+def count_exactly(frame: pl.DataFrame, vector: Any, cluster: str = "kmeans", **options: Any) -> int:
+    """The pairs whose distances an exact silhouette computes."""
+    with count_pairs() as counts:
+        ce.silhouette_score(frame, vector, cluster, **options)
+    return sum(counts)
 
 
 def test_a_report_of_few_rows_has_no_warning(run: Run) -> None:
@@ -45,8 +80,9 @@ def test_a_report_of_few_rows_has_no_warning(run: Run) -> None:
 def test_the_warning_says_the_time_and_what_is_faster(
     noted: Noted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """150 rows of 4 coordinates are 9e-5 × 10^9: with that limit there is none, below there is."""
-    seconds = seconds_of("silhouette_score", engine="duckdb", n=150, d=4)
+    """With the time of the pairs as limit there is none, below there is."""
+    n_pairs = count_exactly(pl.read_parquet(IRIS), WIDE.split(","))
+    seconds = seconds_of("silhouette_score", n_pairs, 4, "duckdb")
     call = ("silhouette", *CALLS["silhouette"], "--engine", "duckdb")
     monkeypatch.setattr(estimates, "LONG", seconds * 1.01)
     assert noted(*call)[1] == ""
@@ -76,10 +112,10 @@ def test_partitions_are_estimated_one_by_one(
     call = ("silhouette", path, *FLOWERS, "--engine", "polars")
     noted(*call)
     noted(*call, "--partition-by", "species")
-    assert estimated == [
-        pytest.approx(seconds_of("silhouette_score", n=150, d=4)),
-        pytest.approx(3 * seconds_of("silhouette_score", n=50, d=4)),
-    ]
+    points = frame, WIDE.split(",")
+    pairs = [count_exactly(*points), count_exactly(*points, partition_by="species")]
+    assert pairs[1] < pairs[0] / 2
+    assert estimated == [pytest.approx(seconds_of("silhouette_score", x, 4)) for x in pairs]
 
 
 def test_lists_and_text_have_their_coordinates_counted(
@@ -94,7 +130,8 @@ def test_lists_and_text_have_their_coordinates_counted(
         noted(
             "silhouette", tmp_path / name, "--vector", "v", "--cluster", "c", "--engine", "polars"
         )
-    assert estimated == [pytest.approx(seconds_of("silhouette_score", n=6, d=3))] * 2
+    n_pairs = count_exactly(frame.drop_nulls(), "v", "c")
+    assert estimated == [pytest.approx(seconds_of("silhouette_score", n_pairs, 3))] * 2
 
 
 def test_labels_clusters_and_runs_are_counted(noted: Noted, estimated: list[float]) -> None:
@@ -103,8 +140,8 @@ def test_labels_clusters_and_runs_are_counted(noted: Noted, estimated: list[floa
     runs = pl.read_parquet(VARIANT_CALLS["stability"][0])
     sizes = {"n": runs.height, "r": runs["run"].n_unique()}
     assert estimated == [
-        pytest.approx(seconds_of("matching_report", l=3, k=3)),
-        pytest.approx(seconds_of("run_consensus", **sizes)),
+        pytest.approx(estimate_seconds(ASSIGNMENT[0], "polars", 3**3)),
+        pytest.approx(estimate_seconds(PAIRS_OF_RUNS[0], "polars", sizes["n"] * sizes["r"])),
     ]
 
 
@@ -112,8 +149,9 @@ def test_each_number_of_clusters_of_a_sweep_is_estimated(
     noted: Noted, estimated: list[float]
 ) -> None:
     noted("elbow", *CALLS["elbow"], "--silhouette", "exact", "--engine", "polars")
-    sizes = pl.read_parquet(CALLS["elbow"][0]).group_by("k").len()["len"]
-    assert estimated == [pytest.approx(sum(seconds_of("elbow", n=n, d=4) for n in sizes))]
+    frame = pl.read_parquet(CALLS["elbow"][0])
+    n_pairs = count_exactly(frame, WIDE.split(","), partition_by="k")
+    assert estimated == [pytest.approx(seconds_of("elbow", n_pairs, 4), rel=0.1)]
 
 
 def test_what_is_refused_or_falls_into_parts_has_no_estimate(
@@ -125,15 +163,21 @@ def test_what_is_refused_or_falls_into_parts_has_no_estimate(
     assert not estimated
 
 
-@pytest.mark.usefixtures("estimated")
-def test_the_warning_comes_first(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop each report before it is computed."""
+
     def stop(*_: Any) -> None:
         raise ClusterEvalError("the report begins")
 
-    monkeypatch.setitem(commands.ENGINES, "polars", stop)
-    assert main(["silhouette", *CALLS["silhouette"], "--engine", "polars"]) == 2
+    for name in commands.ENGINES:
+        monkeypatch.setitem(commands.ENGINES, name, stop)
+
+
+@pytest.mark.usefixtures("estimated", "stopped")
+@pytest.mark.parametrize("command", ["silhouette", "samples", "findings"])
+def test_the_warning_comes_first(capfd: pytest.CaptureFixture[str], command: str) -> None:
+    assert main([command, IRIS, *FLOWERS]) == 2
     warning, end = capfd.readouterr().err.splitlines()
     assert "this will take about long" in warning
     assert end.endswith("the report begins")
@@ -151,4 +195,49 @@ def test_a_page_that_insists_on_exact_silhouettes_has_a_warning(
 ) -> None:
     _, notes = noted("report", IRIS, *FLOWERS, "--method", "exact", "--engine", "polars")
     assert "this will take about long" in notes
-    assert estimated == [pytest.approx(seconds_of("silhouette_samples", n=150, d=4))]
+    n_pairs = count_exactly(pl.read_parquet(IRIS), WIDE.split(","))
+    assert estimated == [pytest.approx(seconds_of("silhouette_samples", n_pairs, 4))]
+
+
+@pytest.mark.usefixtures("stopped")
+@pytest.mark.parametrize("by", ["quantile", "value"])
+def test_pairs_of_heavy_tails_are_counted(customers: Path, estimated: list[float], by: str) -> None:
+    """No bounds exclude what is needed: the rate for each row² would be a tenth of this."""
+    main(["silhouette", str(customers), "--vector", COLUMNS, "--cluster", by])
+    n_pairs = count_exactly(pl.read_parquet(customers), COLUMNS.split(","), by)
+    assert n_pairs > 0.35 * 8000**2
+    assert estimated == [pytest.approx(seconds_of("silhouette_score", n_pairs, 3), rel=0.2)]
+
+
+@pytest.mark.usefixtures("stopped")
+def test_bounds_that_exclude_clusters_are_counted(tmp_path: Path, estimated: list[float]) -> None:
+    """Of 40 clusters far from each other, each point needs its own and one more."""
+    rng = np.random.default_rng(7)
+    cluster = np.arange(8000) % 40
+    x = 10.0 * cluster + rng.normal(size=8000)
+    path = tmp_path / "rows.parquet"
+    pl.DataFrame({"x": x, "cluster": cluster}).write_parquet(path)
+    main(["silhouette", str(path), "--vector", "x", "--cluster", "cluster"])
+    share = seconds_of("silhouette_score", 8000**2, 1)
+    assert 1 / 40 <= estimated[0] / share <= 2.5 / 40
+
+
+@pytest.mark.parametrize(
+    ("cluster", "is_faster"), [("value", True), ("many", False)], ids=["few", "many"]
+)
+def test_a_sample_is_told_of_references_if_they_are_faster(
+    customers: Path,
+    noted: Noted,
+    monkeypatch: pytest.MonkeyPatch,
+    cluster: str,
+    is_faster: bool,
+) -> None:
+    """Of 3 clusters, 1,000 references each are fewer than 8,000 points; of 50, they are all."""
+    monkeypatch.setattr(estimates, "LONG_WITHOUT_REFERENCES", 0.0)
+    monkeypatch.setattr(estimates, "REFERENCE_SIZE", 300)
+    call = ("silhouette", customers, "--vector", COLUMNS, "--cluster", cluster)
+    sample = ("--method", "sample", "--sample-size", "20")
+    _, notes = noted(*call, *sample)
+    words = "the time grows with sampled rows x rows x coordinates; faster: --reference-size 1000\n"
+    assert notes.endswith(words) if is_faster else not notes
+    assert noted(*call, *sample, "--reference-size", "300")[1] == ""

@@ -15,8 +15,10 @@ import polars as pl
 import pytest
 import vl_convert
 
-from polars_clustereval.base.growth import SILHOUETTES
+from polars_clustereval.base.growth import SILHOUETTES, estimate_seconds
+from polars_clustereval.cli import estimates
 from polars_clustereval.internal.centroids import Points
+from polars_clustereval.internal.kernels.measured_pairs import count_pairs
 from polars_clustereval.page import silhouettes
 from polars_clustereval.page.findings import choose_clusters
 from tests.support import engines
@@ -219,13 +221,17 @@ def test_options_of_the_silhouette(run: Run) -> None:
 def test_silhouettes_of_many_points_are_those_of_a_sample(
     run: Run, noted: Noted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """150 rows of 4 coordinates are 90,000 units of 1e-9 × the rate: half as long is too long."""
-    rate = SILHOUETTES[0].seconds["polars"]
+    """The limit is a little above and below the time of the pairs whose distances are needed."""
+    with count_pairs() as counts:
+        pl.read_parquet(IRIS).clustereval.silhouette_score(WIDE.split(","), "kmeans")
+    seconds = estimate_seconds(
+        SILHOUETTES[0], "polars", 4 * 150**2, n_dims=4, share=sum(counts) / 150**2
+    )
     exact = run("report", *BOTH, *QUICK)
     monkeypatch.setattr(silhouettes, "SAMPLE_SIZE", 20)
-    monkeypatch.setattr(silhouettes, "LONGEST", 9.1e-5 * rate)
+    monkeypatch.setattr(estimates, "LONG", 1.01 * seconds)
     kept = run("report", *BOTH, *QUICK)
-    monkeypatch.setattr(silhouettes, "LONGEST", 8.9e-5 * rate)
+    monkeypatch.setattr(estimates, "LONG", 0.99 * seconds)
     sampled, notes = noted("report", *BOTH, *QUICK)
     assert kept == exact
     assert "silhouettes **exact, 150 points**" in exact
@@ -236,8 +242,22 @@ def test_silhouettes_of_many_points_are_those_of_a_sample(
     assert f"clustereval: the {words}" in notes
     given = run("report", *BOTH, *QUICK, "--method", "sample", "--sample-size", "20")
     assert headlines(sampled) == headlines(given)
-    for insists in (("--method", "exact"), ("--distance", "sqeuclidean")):
-        assert "exact, 150 points" in run("report", *BOTH, *QUICK, *insists)
+    insisted, warning = noted("report", *BOTH, *QUICK, "--method", "exact")
+    assert "exact, 150 points" in insisted
+    assert "150 rows: this will take about" in warning
+    assert "exact, 150 points" in run("report", *BOTH, *QUICK, "--distance", "sqeuclidean")
+
+
+def test_silhouettes_of_partitions_with_many_points_are_those_of_samples(
+    noted: Noted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three partitions of 50 points, none of which has more than a sample of 50."""
+    monkeypatch.setattr(estimates, "LONG", 0.0)
+    call = ("report", IRIS, *FLOWERS, "--partition-by", "species", *QUICK)
+    monkeypatch.setattr(silhouettes, "SAMPLE_SIZE", 20)
+    assert "are those of a sample of 20 points of each partition (seed 0)" in noted(*call)[1]
+    monkeypatch.setattr(silhouettes, "SAMPLE_SIZE", 50)
+    assert noted(*call)[1] == ""
 
 
 def test_weights_of_rows(run: Run, write_rows: Callable[..., Path]) -> None:

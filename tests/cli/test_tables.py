@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import shutil
 import sys
@@ -14,7 +13,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from polars_clustereval.cli import main, progress
+from polars_clustereval.cli import interruption, progress
 from polars_clustereval.cli.options import Call
 from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.cli.terminal import render_table
@@ -25,7 +24,6 @@ from tests.support.command_line import (
     DIGITS,
     DUCKDB_AT_THE_GATE,
     ENGINE_NAMES,
-    ENGINE_NOTE,
     FLOWERS,
     FRAME,
     IRIS,
@@ -36,6 +34,7 @@ from tests.support.command_line import (
     SCORES,
     WIDE,
     Fail,
+    Noted,
     Run,
     assert_scores_of_points,
     report_rows,
@@ -131,32 +130,64 @@ class Screen(io.StringIO):
         return True
 
 
-def test_a_bar_shows_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(progress, "INTERVAL", 0.0)
-    call = [
-        "silhouette",
-        DIGITS,
-        "--vector",
-        "pixels",
-        "--cluster",
-        "kmeans",
-        "--output",
-        os.devnull,
-    ]
-    assert main(call) == 0
-    shown = re.findall(r"\rdistances, step (\d+): \[(#*) *\] +(\d+)%", screen.getvalue())
-    states = [(int(step), len(filled), int(percent)) for step, filled, percent in shown]
-    assert len(states) > 10
-    assert states == sorted(states)
-    assert states[-1][1:] == (30, 100)
-    assert screen.getvalue().endswith(" \r" + ENGINE_NOTE)
+def show_parts(monkeypatch: pytest.MonkeyPatch, err: io.StringIO, *, has_bar: bool = False) -> str:
+    """What is written in 25 seconds, of which 20 pass with 4 parts, and then at the end."""
+    now = 100.0
+    monkeypatch.setattr(sys, "stderr", err)
+    monkeypatch.setattr(progress, "LINE_INTERVAL", 10.0)
+    monkeypatch.setattr(progress, "monotonic", lambda: now)
+    with progress.show_progress() as show:
+        show()
+        progress.begin_step("silhouette_score")
+        for _ in threads.watch(range(4), 4):
+            now += 5
+            show()
+        progress.begin_step("internal_report", has_bar=has_bar)
+        now += 5
+        show()
+        now += 5
+        show()
     assert threads.watch is threads.show_no_progress
+    return err.getvalue()
 
 
-def test_no_bar_without_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_what_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = show_parts(monkeypatch, Screen()).split("\r")[1:-1]
+    steps = [line.rstrip() for line in shown]
+    bars = [("#" * n).ljust(30) for n in (7, 15, 22, 30)]
+    assert steps == [
+        *(
+            f"silhouette_score, step 1: [{bar}] {25 * i:3d}%, {5 * i} seconds so far"
+            for i, bar in enumerate(bars, start=1)
+        ),
+        "internal_report, 25 seconds so far",
+        "internal_report, 30 seconds so far",
+        "",
+    ]
+
+
+def test_a_terminal_has_one_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "internal_report" not in show_parts(monkeypatch, Screen(), has_bar=True)
+
+
+def test_a_log_has_a_line_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert show_parts(monkeypatch, io.StringIO(), has_bar=True).splitlines() == [
+        f"clustereval: silhouette_score, step 1: [{'#' * 15:<30}]  50%, 10 seconds so far",
+        f"clustereval: silhouette_score, step 1: [{'#' * 30}] 100%, 20 seconds so far",
+        "clustereval: internal_report, 30 seconds so far",
+    ]
+
+
+def test_a_command_shows_its_progress(
+    noted: Noted, monkeypatch: pytest.MonkeyPatch, engine_name: str
+) -> None:
+    monkeypatch.setattr(progress, "LINE_INTERVAL", 0.0)
+    monkeypatch.setattr(interruption, "_POLL_INTERVAL", 1e-3)
+    _, notes = noted("silhouette", *CALLS["silhouette"], "--engine", engine_name)
+    assert re.search(r"^clustereval: silhouette_score, .* seconds so far$", notes, re.MULTILINE)
+
+
+def test_a_quick_command_shows_no_progress(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     run("silhouette", *CALLS["silhouette"], "--engine", "polars")
 
