@@ -46,9 +46,9 @@ CREATE OR REPLACE MACRO clustereval._cells_with_squares(cells) AS TABLE
 -- of squared shares. Information: the influences are the derivatives of the sums of p ln p. A noise
 -- row that is counted as a singleton is alone in its cell, however many such rows there are, so its
 -- cell has no such sum. The derivative of the entropy of the cluster given the label is then larger
--- by 1, and the derivative of B-cubed recall has a factor of 1 in place of 2. Majority: the influence is 1 in the majority. It is NULL
--- if a majority is tied, or is one singleton of several rows or none, because the maximum has no
--- derivative there.
+-- by 1, and the derivative of B-cubed recall has a factor of 1 in place of 2. Majority: the
+-- influence is 1 in the majority. It is NULL if a majority is tied, or is one singleton of several
+-- rows or none, because the maximum has no derivative there.
 CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
   WITH cells_with_squares AS (SELECT * FROM clustereval._cells_with_squares(cells)),
   cells_with_ties AS (
