@@ -17,7 +17,7 @@ from polars_clustereval.catalogue import describe
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros import bundle, check_new_file, write_database
 
-from .doubts import describe_left_out, doubt_input
+from .doubts import doubt_counts, doubt_input
 from .engines import ENGINES
 from .estimates import warn_of_time
 from .messages import USER_ERRORS, summarize_error
@@ -100,7 +100,7 @@ def run_report(options: Options, label_findings: Call | None = None) -> Outcome:
     notes = (
         *_describe_engine(options),
         *_describe_no_rows(result, sources[0], options.report),
-        *(f"{sources[0].name}: {note}" for note in describe_left_out(call, result)),
+        *(f"{sources[0].name}: {note}" for note in doubt_counts(call, result)),
         *describe_unknown_noise(sources, call, result),
         *describe_unnamed_noise(sources, call),
         *(f"{sources[-1].name}: {doubt}" for doubt in doubt_input(sources, call)),

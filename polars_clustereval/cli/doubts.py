@@ -10,6 +10,7 @@ from polars_clustereval.base.checks import show_value
 from polars_clustereval.base.findings import findings_on_sizes
 from polars_clustereval.base.frames import align_structs
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
+from polars_clustereval.external.findings import find_unique_labels
 
 from .engines import open_rows, read_rows
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from .options import Call
     from .sources import Source
 
-__all__ = ["PLACEHOLDERS", "describe_left_out", "doubt_input", "doubt_labels"]
+__all__ = ["PLACEHOLDERS", "doubt_counts", "doubt_input", "doubt_labels"]
 
 # Texts that represent a missing label, in lower case and without blanks around them.
 PLACEHOLDERS = (
@@ -41,13 +42,18 @@ def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
     return doubt_labels(sources[0], call) if is_labeled else []
 
 
-def describe_left_out(call: Call, result: pl.DataFrame) -> list[str]:
-    """Return notes that say which rows the scores are of, if a tenth or more are left out.
+#: The findings that the counts of a report tell, and those of them that sums over partitions tell.
+_LEFT_OUT = ["dropped_rows", "noise_rows"]
+_OF_COUNTS = [*_LEFT_OUT, "all_singletons", "one_cluster", "unique_labels"]
 
-    `result` contains the rows of the report. The notes are the findings of external_findings or
-    internal_findings, without those that are only notes.
+
+def doubt_counts(call: Call, result: pl.DataFrame) -> list[str]:
+    """Return the findings that the counts of a report tell, without those that are only notes.
+
+    `result` contains the rows of the report. The words are those of external_findings and
+    internal_findings. If it has several partitions, there are only findings on rows left out.
     """
-    names = ("n", "n_dropped", "n_noise", "n_clusters")
+    names = [*("n", "n_dropped", "n_noise", "n_clusters"), *({"n_labels"} & {*result.columns})]
     if not {*names} <= {*result.columns}:
         return []
     n_out = pl.col("n_noise") if call.arguments.get("noise_as") == "drop" else pl.lit(0)
@@ -56,8 +62,10 @@ def describe_left_out(call: Call, result: pl.DataFrame) -> list[str]:
     unit, complement = ("point", "vector") if "vector" in call.arguments else ("row", "label")
     sizes = pl.LazyFrame(schema={"cluster": pl.Int64, "cluster_size": pl.Int64})
     found = findings_on_sizes(counts, sizes, [], noise=None, unit=unit, complement=complement)
-    is_left_out = pl.col("code").is_in(["dropped_rows", "noise_rows"])
-    rows = pl.concat(found, how="diagonal_relaxed").filter(is_left_out).collect()
+    if "n_labels" in names:
+        found.append(find_unique_labels(counts, []))
+    is_told = pl.col("code").is_in(_OF_COUNTS if result.height == 1 else _LEFT_OUT)
+    rows = pl.concat(found, how="diagonal_relaxed").filter(is_told).collect()
     return rows.filter(pl.col("severity") != "note")["finding"].to_list()
 
 

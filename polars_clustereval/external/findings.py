@@ -199,6 +199,26 @@ def _noise_of_labels(table: ContingencyTable, noise_as: str | None) -> pl.LazyFr
     return counts.filter(pl.col("n_noise") > 0).cache()
 
 
+def find_unique_labels(counts: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return a finding for each partition where nearly every row has a label of its own.
+
+    `counts` has one row per partition, with the columns total, n_labels and n_clusters.
+    """
+    n, total = pl.col("n_labels"), pl.col("total")
+    return make_finding(
+        counts.filter(_ARE_LABELS_UNIQUE),
+        keys,
+        -5,
+        "unique_labels",
+        severity="problem",
+        n=total,
+        value=ratio(n, total),
+        finding=pl.format(
+            "there are {} labels for {} rows: is the label an id or a measurement?", n, total
+        ),
+    )
+
+
 def _findings_on_labels(
     table: ContingencyTable, counts: pl.LazyFrame, noise_of_labels: pl.LazyFrame
 ) -> list[pl.LazyFrame]:
@@ -211,18 +231,7 @@ def _findings_on_labels(
     n_fractions = pl.col("n_fractions")
     is_one = n_fractions == 1
     findings = [
-        make_finding(
-            counts.filter(_ARE_LABELS_UNIQUE),
-            keys,
-            -5,
-            "unique_labels",
-            severity="problem",
-            n=total,
-            value=ratio(n, total),
-            finding=pl.format(
-                "there are {} labels for {} rows: is the label an id or a measurement?", n, total
-            ),
-        ),
+        find_unique_labels(counts, keys),
         make_finding(
             counts.filter(n_fractions > 0),
             keys,

@@ -11,7 +11,14 @@ import duckdb
 import pytest
 
 from polars_clustereval.cli import engines, files, main, progress
-from tests.support.command_line import ENGINE_NAMES, FRAME, LEFT_OUT, ODD, POINTS, UNNAMED_NOISE
+from tests.support.command_line import (
+    ENGINE_NAMES,
+    FRAME,
+    ODD,
+    POINTS,
+    TOLD_BY_COUNTS,
+    UNNAMED_NOISE,
+)
 from tests.support.engines import quoted
 from tests.support.macro_store import MacroStore
 
@@ -79,7 +86,7 @@ def run(noted: Noted) -> Run:
 
     def call(*arguments: str | Path) -> str:
         out, err = noted(*arguments)
-        assert LEFT_OUT.sub("", UNNAMED_NOISE.sub("", err)) == ""
+        assert TOLD_BY_COUNTS.sub("", UNNAMED_NOISE.sub("", err)) == ""
         return out
 
     return call

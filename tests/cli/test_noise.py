@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from polars_clustereval.cli.reports import REPORTS
-from tests.support.command_line import ENGINE_NOTE, FRAME, LEFT_OUT, VARIANT_CALLS
+from tests.support.command_line import ENGINE_NOTE, FRAME, TOLD_BY_COUNTS, VARIANT_CALLS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def table(tmp_path: Path) -> Path:
 
 def notes_of(noted: Noted, *call: str | Path) -> list[str]:
     """The lines on standard error, but for those on the engine and on rows that are left out."""
-    errors = LEFT_OUT.sub("", noted(*call)[1])
+    errors = TOLD_BY_COUNTS.sub("", noted(*call)[1])
     return [line for line in errors.splitlines() if f"{line}\n" != ENGINE_NOTE]
 
 
@@ -172,3 +172,35 @@ def test_scores_of_the_rows_that_are_left(
         expected = [f"clustereval: {path}: {words}"]
         found = noted(*call)[1].splitlines()
         assert [x for x in found if "left out" in x] == (expected if n_out == 10 else [])
+
+
+@pytest.mark.parametrize(
+    ("command", "columns", "values", "words"),
+    [
+        ("external", LABELED, ("i", "i % 3"), "each of the 300 rows is a cluster of its own"),
+        ("external", LABELED, ("i % 3", "i % 287"), "there are 287 labels for 300 rows: is the"),
+        ("external", LABELED, ("0", "i % 3"), "there is one cluster: scores that compare"),
+        ("silhouette", ("--vector=x",), ("i", "0"), "each of the 300 points is a cluster of"),
+        ("internal", ("--vector=x",), ("0", "0"), "there is one cluster: scores that compare"),
+    ],
+)
+def test_columns_that_are_no_clusters_or_labels(
+    noted: Noted,
+    tmp_path: Path,
+    command: str,
+    columns: tuple[str, ...],
+    values: tuple[str, str],
+    words: str,
+) -> None:
+    """What the counts of the report tell, in the words of findings."""
+    path = tmp_path / "rows.parquet"
+    frame = pl.DataFrame({"i": range(300)}).select(
+        pl.sql_expr(f"{values[0]} AS cluster"),
+        pl.sql_expr(f"{values[1]} AS species"),
+        (pl.col("i") * 7 % 100).alias("x"),
+    )
+    frame.write_parquet(path)
+    call = (command, path, *columns, "--cluster=cluster", "--engine=polars")
+    assert f"clustereval: {path}: {words}" in noted(*call)[1]
+    frame.with_columns(cluster=pl.col("x") % 5, species=pl.col("x") % 3).write_parquet(path)
+    assert words[:8] not in noted(*call)[1]

@@ -101,7 +101,10 @@ FRAME = pl.DataFrame(
 #: The note on the cluster -1 of these frames, if it is not given as noise.
 UNNAMED_NOISE = re.compile(r"clustereval: .*: cluster -1 is counted as a cluster; if it .*\n")
 #: The note on rows that are left out, which are a tenth or more of such small frames.
-LEFT_OUT = re.compile(r"clustereval: .*: \d+ of \d+ (?:rows?|points?) .* left out.*\n")
+TOLD_BY_COUNTS = re.compile(
+    r"clustereval: .*: (?:\d+ of \d+ (?:rows?|points?) .* left out.*|there is one cluster: .*|"
+    r"each of the \d+ \w+ is a cluster of its own.*|there are \d+ labels for .*)\n"
+)
 ODD = 'a "quoted", it\'s größe'
 POINTS = pl.DataFrame(
     {
