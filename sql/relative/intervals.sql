@@ -38,12 +38,12 @@ CREATE OR REPLACE MACRO clustereval._cells_with_squares(cells) AS TABLE
     MAX(n) OVER (PARTITION BY partition_key, cluster) AS cluster_majority_n
   FROM query_table(cells);
 
--- One row per contingency cell and family of statistics (see the head of this file):
--- partition_key; family; rows, the number of rows of the cell; and i1, i2 and i3, the influence of
--- each of these rows on the statistics of the family, up to a constant. cells is the name of a CTE
--- of cells. Pairs: the influence is twice the share of the other rows with which a row forms such a
--- pair. This is the projection of the exact counts of pairs, so it is right to first order for sums
--- of squared shares. Information: the influences are the derivatives of the sums of p ln p. A noise
+-- One row per contingency cell and family of statistics (see the head of this file): partition_key;
+-- family; rows, the number of rows of the cell; and i1, i2 and i3, the influence of each of these
+-- rows on the statistics of the family, up to a constant. cells is the name of a CTE of cells.
+-- Pairs: the influence is twice the share of the other rows with which a row forms such a pair.
+-- This is the projection of the exact counts of pairs, so it is right to first order for sums of
+-- squared shares. Information: the influences are the derivatives of the sums of p ln p. A noise
 -- row that is counted as a singleton is alone in its cell, however many such rows there are, so its
 -- cell has no such sum. The derivative of the entropy of the cluster given the label is then larger
 -- by 1, and the derivative of B-cubed recall has a factor of 1 in place of 2. Majority: the
