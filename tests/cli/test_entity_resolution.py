@@ -137,7 +137,8 @@ def test_no_labels(noted: Noted, engine_name: str, tmp_path: Path) -> None:
     path = tmp_path / "none.parquet"
     pl.DataFrame({"l": pl.Series([None, None], dtype=pl.String), "c": [1, 2]}).write_parquet(path)
     call = ("entity-resolution", path, "--label=l", "--cluster=c", "--engine", engine_name)
-    assert noted(*call)[1] == ""
+    words = "2 of 2 rows have no label or no cluster, and are left out"
+    assert noted(*call)[1] == f"clustereval: {path}: {words}\n"
     note = noted(*call, "--labels-are-sample", "uniform")[1]
     assert note == f"clustereval: {path}: no rows with a label and a cluster\n"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.compare import is_near
@@ -464,6 +464,95 @@ def test_findings_do_not_contradict_each_other(rows: list[Pair]) -> None:
     names = {code for code, *_ in codes}
     assert not names >= {"one_cluster", "giant_cluster"}
     assert not names >= {"one_cluster", "split_label"}
+
+
+#: Faults of a clustering with labels, each with the code and the subject of its finding.
+FAULTS: dict[str, tuple[str, int | None]] = {
+    "forgotten noise": ("unnamed_noise", -1),
+    "noise as a label": ("unnamed_noise_label", -1),
+    "dropped rows": ("dropped_rows", None),
+    "mixed cluster": ("mixed_cluster", 50),
+    "lumped labels": ("mixed_cluster", 51),
+    "split label": ("split_label", 52),
+    "giant cluster": ("giant_cluster", 53),
+    "one cluster": ("one_cluster", None),
+    "ids as clusters": ("all_singletons", None),
+}
+#: In these tables, clusters say nothing of other faults.
+MASKING = {"one cluster", "ids as clusters"}
+masks = st.sampled_from([set(), set(), set(), *({fault} for fault in sorted(MASKING))])
+others = st.sets(st.sampled_from([fault for fault in FAULTS if fault not in MASKING]))
+cases = st.tuples(st.builds(set.union, others, masks), st.integers(2, 5), st.integers(10, 30))
+
+
+def planted_labels(case: int, faults: set[str], k: int, n: int) -> pl.DataFrame:
+    """A partition of k labels of n rows, each in a cluster, but for a few rows, and the faults."""
+    rows: list[Pair] = [(a, a + 10) for a in range(k) for _ in range(n)]
+    rows += [(a, (a + 1) % k + 10) for a in range(k)]
+    planted: dict[str, list[Pair]] = {
+        "forgotten noise": [(i % k, -1) for i in range(n // 5)],
+        "noise as a label": [(-1, i % k + 10) for i in range(n // 5)],
+        "dropped rows": [(None, 10), (0, None)] * (1 + n // 10),
+        "mixed cluster": [(i % k, 50) for i in range(2 * k)],
+        "lumped labels": [(60 + i % 2, 51) for i in range(n)],
+        "split label": [(52, 70 + i % 2) for i in range(n)],
+        "giant cluster": [(80, 53)] * (60 * n),
+    }
+    for fault in sorted(faults - MASKING):
+        rows += planted[fault]
+    if "one cluster" in faults:
+        rows = [(a, 0 if b is not None else None) for a, b in rows]
+    elif "ids as clusters" in faults:
+        rows = [(a, 1000 + i if b is not None else None) for i, (a, b) in enumerate(rows)]
+    return frame_of([(a, b, case) for a, b in rows], "case")
+
+
+def assert_no_contradiction(rows: list[Row], subjects: tuple[str, str]) -> None:
+    """None twice, nothing of noise that was forgotten, and no symptoms next to their cause."""
+    names = [(row["code"], *(row[x] for x in subjects)) for row in rows]
+    assert len(set(names)) == len(names)
+    codes = {code for code, *_ in names}
+    if "unnamed_noise" in codes:
+        of_noise = [code for code, *about in names if -1 in about]
+        assert {*of_noise} <= {"unnamed_noise", "unnamed_noise_label"}
+    symptoms = {"mixed_cluster", "split_label", "low_silhouette", "close_clusters", "tiny_cluster"}
+    assert not (codes >= {"one_cluster", "giant_cluster"})
+    assert not ("one_cluster" in codes and codes & (symptoms - {"mixed_cluster"}))
+    assert not ("all_singletons" in codes and codes & symptoms)
+    assert not ("dominant_coordinate" in codes and codes & {"low_silhouette", "close_clusters"})
+    assert not (codes & {"noise_rows"} and codes & {"unnamed_noise", "unknown_noise"})
+    severities = [SEVERITIES.index(row["severity"]) for row in rows]
+    assert severities == sorted(severities)
+
+
+def test_planted_faults_are_found_and_nothing_contradicts_them(engine: Engine) -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=3)
+    @given(tables=st.lists(cases, min_size=20, max_size=20))
+    @example(tables=[(set(), 3, 20), *(({fault}, 3, 20) for fault in FAULTS)])
+    def check(tables: list[tuple[set[str], int, int]]) -> None:
+        frame = pl.concat(planted_labels(i, *table) for i, table in enumerate(tables))
+        found = label_findings(engine, frame, partition_by="case")
+        told = label_findings(engine, frame, partition_by="case", noise=-1, noise_as="drop")
+        for i, (faults, *_) in enumerate(tables):
+            own, named_noise = ([x for x in rows if x["case"] == i] for rows in (found, told))
+            for rows in (own, named_noise):
+                assert_no_contradiction(rows, ("cluster", "label"))
+            mask = faults & MASKING
+            shown = mask | (faults & {"dropped rows"}) if mask else faults
+            seen.update(shown)
+            for code, subject in (FAULTS[fault] for fault in shown):
+                side = "label" if code in ("split_label", "unnamed_noise_label") else "cluster"
+                rows = [x for x in only(own, code) if subject is None or x[side] == subject]
+                assert len(rows) == 1, (code, subject)
+            has_noise = "forgotten noise" in faults and not mask
+            assert len(only(named_noise, "noise_rows")) == has_noise
+            assert len(only(named_noise, "unknown_noise")) != has_noise
+
+    check()
+    # None was always left out because of another.
+    assert {*seen} == {*FAULTS}
 
 
 def test_many_labelings_at_once(engine: Engine) -> None:

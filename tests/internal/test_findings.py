@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from sklearn.metrics import silhouette_samples as sklearn_silhouettes
 
+from tests.external.test_findings import assert_no_contradiction
 from tests.support.compare import is_near
 from tests.support.engines import ENGINES, Engine, make
 from tests.support.point_engines import call
@@ -372,29 +376,93 @@ def test_partitions_order_and_methods(engine: Engine) -> None:
     assert is_near(sampled, wanted)
 
 
+#: Faults of a clustering of points, each with the code and the cluster of its finding.
+FAULTS: dict[str, tuple[str, int | None]] = {
+    "forgotten noise": ("unnamed_noise", -1),
+    "far point": ("far_point", 10),
+    "unscaled column": ("dominant_coordinate", None),
+    "dropped rows": ("dropped_rows", None),
+    "tiny cluster": ("tiny_cluster", 50),
+    "overlapping clusters": ("low_silhouette", 51),
+    "giant cluster": ("giant_cluster", 12),
+    "one cluster": ("one_cluster", None),
+    "ids as clusters": ("all_singletons", None),
+}
+#: In these tables, clusters say nothing of other faults.
+MASKING = {"one cluster", "ids as clusters"}
+masks = st.sampled_from([set(), set(), set(), *({fault} for fault in sorted(MASKING))])
+others = st.sets(st.sampled_from([fault for fault in FAULTS if fault not in MASKING]))
+cases = st.tuples(st.builds(set.union, others, masks), st.integers(3, 5), st.integers(0, 2**32 - 1))
+
+
+def planted_points(case: int, faults: set[str], k: int, seed: int) -> pl.DataFrame:
+    """A partition of k clusters of 40 points that lie apart, and the faults."""
+    generator = np.random.default_rng(seed)
+    clusters = [10 + i for i in range(k) for _ in range(40)]
+    centers = [(30.0 * (c - 10), 0.0) for c in clusters]
+
+    def add(cluster: int, n: int, x: float, y: float) -> None:
+        clusters.extend([cluster] * n)
+        centers.extend([(x, y)] * n)
+
+    if "forgotten noise" in faults:
+        add(-1, 12, 45.0, 60.0)
+    if "tiny cluster" in faults:
+        add(50, 1, 0.0, 90.0)
+    if "overlapping clusters" in faults:
+        add(51, 40, 60.0, 150.0)
+        add(52, 40, 60.0, 150.0)
+    if "giant cluster" in faults:
+        add(12, 40 * 40, 60.0, 0.0)
+    xy = np.array(centers) + generator.normal(size=(len(centers), 2))
+    z = generator.normal(size=len(centers)) * (1e4 if "unscaled column" in faults else 1)
+    if "far point" in faults:
+        xy[0, 1] = -1e7
+    names = np.array(clusters)
+    if "one cluster" in faults:
+        names[:] = 10
+    elif "ids as clusters" in faults:
+        names = 1000 + np.arange(len(names))
+    frame = pl.DataFrame({"x": xy[:, 0], "y": xy[:, 1], "z": z, "cluster": names, "case": case})
+    if "dropped rows" in faults:
+        lost = frame.head(9).with_columns(cluster=pl.lit(None, pl.Int64))
+        frame = pl.concat([frame, lost])
+    return frame
+
+
 @pytest.mark.gate
-def test_findings_do_not_contradict_each_other(engine: Engine) -> None:
-    """Random tables: none twice, and close clusters have low silhouettes."""
-    generator = np.random.default_rng(5)
-    for n_clusters in (1, 2, 3, 6):
-        frame = pl.DataFrame(
-            {
-                "x": generator.integers(0, 40, 60) / 4.0,
-                "y": generator.integers(0, 400, 60) / 4.0,
-                "cluster": generator.integers(0, n_clusters, 60) ** 2,
-            }
-        )
-        rows = point_findings(engine, frame)
-        keys = [(row["code"], row["cluster"], row["coordinate"]) for row in rows]
-        assert len(set(keys)) == len(keys)
-        low = {row["cluster"] for row in only(rows, "low_silhouette")}
-        for row in only(rows, "close_clusters"):
-            assert {row["cluster"], row["other_cluster"]} <= low
-        codes = {row["code"] for row in rows}
-        assert not codes >= {"one_cluster", "giant_cluster"}
-        assert not codes >= {"one_cluster", "low_silhouette"}
-        giants = {row["cluster"] for row in only(rows, "giant_cluster")}
-        assert not giants & {row["cluster"] for row in only(rows, "tiny_cluster")}
+def test_planted_faults_are_found_and_nothing_contradicts_them(engine: Engine) -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=2)
+    @given(tables=st.lists(cases, min_size=20, max_size=20))
+    @example(tables=[(set(), 3, 20), *(({fault}, 3, 20) for fault in FAULTS)])
+    def check(tables: list[tuple[set[str], int, int]]) -> None:
+        frame = pl.concat(planted_points(i, *table) for i, table in enumerate(tables))
+        found = call(engine, "internal_findings", frame, ["x", "y", "z"], partition_by="case")
+        for i, (faults, *_) in enumerate(tables):
+            own = [row for row in found if row["case"] == i]
+            assert_no_contradiction(own, ("cluster", "other_cluster"))
+            low = {row["cluster"] for row in only(own, "low_silhouette")}
+            for row in only(own, "close_clusters"):
+                assert {row["cluster"], row["other_cluster"]} <= low
+            giants = {row["cluster"] for row in only(own, "giant_cluster")}
+            assert not giants & {row["cluster"] for row in only(own, "tiny_cluster")}
+            mask = faults & MASKING
+            shown = mask | (faults & {"dropped rows"}) if mask else faults
+            if "unscaled column" in shown:
+                # Distances say little of the other columns.
+                shown = shown - {"overlapping clusters"}
+            seen.update(shown)
+            for code, subject in (FAULTS[fault] for fault in shown):
+                rows = [x for x in only(own, code) if subject is None or x["cluster"] == subject]
+                assert len(rows) == 1, (code, subject, faults)
+            if not faults:
+                assert not own
+
+    check()
+    # None was always left out because of another.
+    assert {*seen} == {*FAULTS}
 
 
 @pytest.mark.gate
