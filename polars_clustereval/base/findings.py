@@ -142,7 +142,7 @@ def remark_on_noise(
         noisy, keys, {"remark": pl.when(pl.len() > 0).then(pl.format(words, listed))}
     )
     if noise is not None:
-        is_unknown = (pl.col("total") > 0) & (pl.col("n_noise") == 0)
+        is_unknown = (pl.col("total") > 0) & (pl.col("n_noise").sum() == 0)
         remark = pl.when(is_unknown).then(pl.lit(unknown_noise_as_text(noise)))
         found = row_counts.select(*keys, remark=remark)
     is_n_noise = pl.col("metric") == "n_noise"
@@ -206,9 +206,10 @@ def findings_on_sizes(
     )
     rest = _rest_as_text(total, unit)
     severity_of_noise = _severity_of_left_out(n_noise, total_noise)
+    # A partition without noise is nothing unusual if others have it.
     of_noise = [
         make_finding(
-            row_counts.filter((n_noise == 0) & (total > 0)),
+            row_counts.filter((n_noise.sum() == 0) & (total > 0)),
             keys,
             -7,
             "unknown_noise",

@@ -85,7 +85,7 @@ def run_report(options: Options, label_findings: Call | None = None) -> Outcome:
     sources = find_sources(options.files, options.scratch)
     check_output(options.output, [path for source in sources for path in source.paths])
     format_name = _choose_format(options)
-    call = options.call(options.report)
+    call = shown = options.call(options.report)
     _write_note(warn_of_time(sources[0], call))
     try:
         result = ENGINES[call.engine](sources, call, _columns_to_compute(options))
@@ -93,19 +93,21 @@ def run_report(options: Options, label_findings: Call | None = None) -> Outcome:
             found = ENGINES[label_findings.engine](sources, label_findings)
             result = _join_findings(found, result)
             arguments = {**call.arguments, "label": label_findings.arguments["label"]}
-            call = replace(call, report=ALL_FINDINGS, arguments=arguments)
+            shown = replace(call, report=ALL_FINDINGS, arguments=arguments)
         chosen = _keep_asked_for(result, options)
     except USER_ERRORS as error:
         raise ClusterEvalError(_name_inputs(summarize_error(error), sources, call)) from error
+    calls = [call] if label_findings is None else [call, label_findings]
+    unnamed = (note for one in calls for note in describe_unnamed_noise(sources, one))
     notes = (
         *_describe_engine(options),
         *_describe_no_rows(result, sources[0], options.report),
         *(f"{sources[0].name}: {note}" for note in doubt_counts(call, result)),
         *describe_unknown_noise(sources, call, result),
-        *describe_unnamed_noise(sources, call),
-        *(f"{sources[-1].name}: {doubt}" for doubt in doubt_input(sources, call)),
+        *dict.fromkeys(unnamed),
+        *(f"{sources[-1].name}: {doubt}" for doubt in doubt_input(sources, calls[-1])),
     )
-    content = _write_result(_sort_rows(chosen, options.report), format_name, call, options)
+    content = _write_result(_sort_rows(chosen, options.report), format_name, shown, options)
     return Outcome(content, options.output, notes)
 
 

@@ -79,7 +79,8 @@ CREATE OR REPLACE MACRO clustereval._noise_names(x, n, unit) AS
   );
 
 -- What a summary says in place of the meaning of n_noise, or NULL. names: that of _noise_names. n
--- and n_noise are counts of the report, and noise is the user's option.
+-- is the count of the report, n_noise the number of noise rows in all partitions, and noise is the
+-- user's option.
 CREATE OR REPLACE MACRO clustereval._noise_remark(names, n, n_noise, noise) AS
   CASE
     WHEN noise IS NULL
@@ -162,7 +163,9 @@ CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
     counts.partition_key, -7, 'problem', 'unknown_noise', NULL, total, NULL,
     clustereval._unknown_noise_as_text(noise)
   FROM query_table(row_counts) AS counts
-  WHERE noise IS NOT NULL AND n_noise = 0 AND total > 0
+  WHERE noise IS NOT NULL AND total > 0
+    -- A partition without noise is nothing unusual.
+    AND (SELECT SUM(n_noise) FROM query_table(row_counts)) = 0
   UNION ALL
   SELECT
     counts.partition_key, -6, 'problem', 'all_singletons', NULL, total, NULL,

@@ -40,7 +40,9 @@ CREATE OR REPLACE MACRO clustereval.external_summary(
     COALESCE(
       CASE
         WHEN summary.metric = 'n_noise'
-          THEN clustereval._noise_remark(noisy.names, report.n, report.n_noise, noise)
+          THEN clustereval._noise_remark(
+            noisy.names, report.n, SUM(report.n_noise) OVER (), noise
+          )
       END,
       summary.meaning
     ) AS meaning,

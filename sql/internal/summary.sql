@@ -32,7 +32,7 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     COALESCE(
       CASE
         WHEN entry.metric = 'n_noise'
-          THEN clustereval._noise_remark(noise_names, n, n_noise, noise)
+          THEN clustereval._noise_remark(noise_names, n, SUM(n_noise) OVER (), noise)
       END,
       entry.meaning
     ) AS meaning,

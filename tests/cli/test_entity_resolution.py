@@ -186,7 +186,7 @@ def test_labels_that_are_blank(noted: Noted, engine_name: str, tmp_path: Path, b
     path = tmp_path / "rows.parquet"
     for n, has_note in ((1, False), (2, True)):
         labels = [blank] * n + [f"p{i // 2}" for i in range(12)]
-        frame = pl.DataFrame({"l": labels, "c": range(len(labels))})
+        frame = pl.DataFrame({"l": labels, "c": [max(i, 1) for i in range(len(labels))]})
         frame.write_parquet(path)
         for command in ("entity-resolution", "external"):
             call = (command, path, "--label=l", "--cluster=c", "--engine", engine_name)

@@ -40,7 +40,7 @@ def test_a_process(run: Run, engine_name: str, tmp_path: Path) -> None:
     But for arrows, which are for terminals that have them.
     """
     path = tmp_path / "größe.csv"
-    path.write_text("species,kmeans\nä,1\nb,2\n", encoding="utf-8")
+    path.write_text("species,kmeans\nä,1\nb,2\nb,2\n", encoding="utf-8")
     arguments = ("external", str(path), *KMEANS, "--engine", engine_name)
     shown = run(*arguments)
     out, err = start(*arguments, PYTHONIOENCODING="utf-8").communicate()

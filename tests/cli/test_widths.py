@@ -50,7 +50,10 @@ def inputs(name: str) -> Iterator[tuple[str, pl.DataFrame, tuple[str, ...]]]:
         frame = frame.with_columns(left="id", right=pl.col("id").shift(), contexts=1)
     for n in (1, 4, 30):
         key = pl.format("{} {}", pl.lit(HOSTILE), pl.int_range(pl.len()) % n).alias(HOSTILE)
-        yield f"{n} names", frame.with_columns(key, o=1), ("--partition-by", f"{HOSTILE},o")
+        named = frame.with_columns(key, o=1)
+        if "left" in named.columns:  # an edge needs both ends in its partition
+            named = named.with_columns(right=pl.col("id").shift(n))
+        yield f"{n} names", named, ("--partition-by", f"{HOSTILE},o")
     keys = {f"a rather long name {i}": pl.lit(f"a rather long value {i}") for i in range(12)}
     yield "keys", frame.with_columns(**keys), ("--partition-by", ",".join(keys))
     names = [x for x in ("species", "digit", "cluster", "kmeans", "faction") if x in frame.columns]
