@@ -16,6 +16,7 @@
 .read external/coreference.sql
 .read external/entity_matching.sql
 .read external/reduced_information.sql
+.read aggregates.sql
 .read facts.sql
 .read external/report.sql
 .read external/summary.sql

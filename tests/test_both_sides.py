@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
 from polars_clustereval import plots
+from polars_clustereval.base.metric_facts import metric_facts
 from polars_clustereval.base.unknown_names import OTHER_NAMES
 from polars_clustereval.macros import sql_files
 from tests.support import engines, registry
@@ -279,15 +280,24 @@ def test_every_report_column_is_a_metric_and_the_other_way_round(
     assert {name for columns in reports for name in columns[5:]} == metrics
 
 
-def public_macros(file: str) -> list[str]:
+def public_names(file: str) -> list[str]:
+    """The macros of a file that users call, and the metrics whose formula is a macro there."""
     text = (ROOT / "sql" / f"{file}.sql").read_text(encoding="utf-8")
-    names = r"^CREATE OR REPLACE MACRO clustereval\.([a-z]\w*)(?!.*\n.*_raise_(?:column|short))"
-    return re.findall(names, text, re.MULTILINE)
+    macros = re.findall(r"^CREATE OR REPLACE MACRO clustereval\.(\w+)", text, re.MULTILINE)
+    metrics = {f"_{name}": name for name in metric_facts()}
+    names = (metrics.get(macro, macro) for macro in macros)
+    return list(dict.fromkeys(name for name in names if name[0] != "_"))
+
+
+def test_the_formula_of_each_metric_is_in_one_file() -> None:
+    files = [file for file in sql_files() if "/" in file]
+    names = [name for file in files for name in public_names(file)]
+    assert sorted(name for name in names if name in metric_facts()) == sorted(metric_facts())
 
 
 @pytest.mark.parametrize("file", [file for file in sql_files() if "/" in file])
 def test_files_hold_the_same_names_in_the_same_order(file: str) -> None:
-    names = [name for name in public_macros(file) if name not in SQL_ONLY]
+    names = [name for name in public_names(file) if name not in SQL_ONLY]
     code = {name: inspect.unwrap(getattr(ce, name)).__code__ for name in names}
     lines = {name: code[name].co_firstlineno for name in names}
     assert {getattr(ce, name).__module__ for name in names} <= {
@@ -299,7 +309,7 @@ def test_files_hold_the_same_names_in_the_same_order(file: str) -> None:
 def test_every_sql_file_is_loaded() -> None:
     folder = ROOT / "sql"
     files = {str(path.relative_to(folder).with_suffix("")) for path in folder.glob("*/*.sql")}
-    assert files | {"facts", "columns", "tables"} == set(sql_files())
+    assert files | {"aggregates", "facts", "columns", "tables"} == set(sql_files())
 
 
 def test_every_macro_has_a_comment(con: duckdb.DuckDBPyConnection) -> None:

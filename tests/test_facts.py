@@ -27,6 +27,7 @@ from tools import facts as command
 from tools.exports import metrics_in
 from tools.metric_docstrings import check_range, read_elsewhere, read_items
 from tools.page_blocks import call_with_parameters, fill_blocks
+from tools.sql_aggregates import statistics_with
 
 if TYPE_CHECKING:
     from polars_clustereval.base.metric_facts import MetricFacts
@@ -142,6 +143,13 @@ def test_a_table_is_named_by_hand_in_its_two_files_only() -> None:
         if re.search(r"\bcluster_diameters\b", path.read_text(encoding="utf-8"))
     }
     assert named == {*files, "tests/support/dunn_oracle.py"}
+
+
+def test_a_metric_has_the_first_statistics_with_its_parameters() -> None:
+    assert statistics_with({"tp", "total"}, "a") == "_pair_statistics"
+    assert statistics_with({"tp", "total", "links"}, "a") == "_linked_pair_statistics"
+    with pytest.raises(ValueError, match="a macro of statistics with all fields that _a needs"):
+        statistics_with({"links", "mi"}, "a")
 
 
 def test_a_page_without_the_end_of_a_block_is_refused() -> None:

@@ -41,7 +41,7 @@ SQL_ONLY = {"internal/extreme_pairs", "internal/moments"}
 #: Python modules of the package that are in no folder.
 MAX_LOOSE = 8
 #: Files of sql/ that `make facts` writes.
-GENERATED = {"facts", "columns", "tables"}
+GENERATED = {"aggregates", "facts", "columns", "tables"}
 
 
 @cache

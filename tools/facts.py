@@ -36,10 +36,11 @@ def record_files() -> dict[Path, str]:
 
 
 def metric_files() -> dict[Path, str]:
-    """The texts of sql/facts.sql, and of pages with blocks of facts."""
+    """The texts of sql/facts.sql and sql/aggregates.sql, and of pages with blocks of facts."""
     from polars_clustereval.base.score_facts import entries_of
     from tools.metric_docstrings import read_metrics
     from tools.page_blocks import fill_blocks
+    from tools.sql_aggregates import sql_aggregates
     from tools.sql_facts import sql_facts
 
     metrics, indices = read_metrics(), list(entries_of("internal_report").values())
@@ -47,6 +48,7 @@ def metric_files() -> dict[Path, str]:
     filled = {path: fill_blocks(text, metrics) for path, text in pages.items()}
     return {
         ROOT / "sql" / "facts.sql": sql_facts(metrics, indices),
+        ROOT / "sql" / "aggregates.sql": sql_aggregates(metrics),
         **{path: text for path, text in filled.items() if "<!-- end of " in text},
     }
 

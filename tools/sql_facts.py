@@ -199,10 +199,17 @@ def column(name: str) -> str:
     arguments, _ = definitions[f"_{name}"]
     arguments = [CONDITIONAL_ENTROPIES.get(argument, argument) for argument in arguments]
     call = f"clustereval._{name}({', '.join(arguments)})"
-    for line in (f"    {call} AS {name}", f"    {call}\n      AS {name}"):
-        if max(map(len, line.splitlines())) < WIDTH:
-            return line
-    return f"    clustereval._{name}(\n{name_lines(arguments, '      ')}\n    ) AS {name}"
+    return first_that_fits(
+        f"    {call} AS {name}",
+        f"    {call}\n      AS {name}",
+        f"    clustereval._{name}(\n{name_lines(arguments, '      ')}\n    ) AS {name}",
+    )
+
+
+def first_that_fits(*texts: str) -> str:
+    """The first text without a long line, or else the last text."""
+    fits = (text for text in texts if max(map(len, text.splitlines())) < WIDTH)
+    return next(fits, texts[-1])
 
 
 def name_lines(names: Iterable[str], indent: str) -> str:

@@ -671,12 +671,3 @@ CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
 
 -- Mutual information expected of random labelings.
 CREATE OR REPLACE MACRO clustereval._expected_mutual_info(emi) AS emi;
-
--- The mutual information expected of random labelings of the same sizes (hypergeometric model), in
--- nats.
--- Examples: SELECT clustereval.expected_mutual_info(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.expected_mutual_info(label, cluster) AS
-  list_transform(
-    [clustereval._expected_statistics(label, cluster)],
-    lambda __ce_expected: clustereval._expected_mutual_info(__ce_expected['emi'])
-  )[1];

@@ -20,23 +20,6 @@ CREATE OR REPLACE MACRO clustereval._check_average_method(x, joint) AS
     ))
   END;
 
--- Homogeneity: mi / (mi + hl), where mi + hl is the label entropy; 1 if there is one label.
-CREATE OR REPLACE MACRO clustereval._homogeneity_score(mi, hl, hc) AS
-  clustereval._ratio_or(mi, mi + hl, 1.0);
-
--- Completeness: mi / (mi + hc), where mi + hc is the cluster entropy; 1 if there is one cluster.
-CREATE OR REPLACE MACRO clustereval._completeness_score(mi, hl, hc) AS
-  clustereval._ratio_or(mi, mi + hc, 1.0);
-
--- V-measure: (1 + beta) h c / (beta h + c) with homogeneity h = mi / (mi + hl) and completeness c =
--- mi / (mi + hc). It is computed as (1 + beta) mi / (mi + hl + beta (mi + hc)), which is 0 for h =
--- c = 0, as in scikit-learn. 1 for equal partitions, NULL for beta = c = 0 < h.
-CREATE OR REPLACE MACRO clustereval._v_measure_score(mi, hl, hc, beta) AS
-  CASE
-    WHEN hl + hc = 0 THEN 1.0
-    ELSE clustereval._ratio((1.0 + beta) * mi, mi + hl + beta * (mi + hc))
-  END;
-
 -- Mutual information mi divided by a mean of the label entropy mi + hl and the cluster entropy
 -- mi + hc, where hl is the entropy of the label given the cluster, hc that of the cluster given the
 -- label. average_method names the mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for the
@@ -53,20 +36,6 @@ CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, av
     WHEN average_method = 'max' THEN clustereval._ratio(mi, mi + GREATEST(hl, hc))
     WHEN average_method = 'joint' THEN clustereval._ratio(mi, mi + hl + hc)
   END;
-
--- Variation of information: hl is the entropy of the label given the cluster, hc that of the
--- cluster given the label.
-CREATE OR REPLACE MACRO clustereval._variation_of_information(hl, hc) AS hl + hc;
-
--- Variation of information hl + hc divided by the joint entropy mi + hl + hc; 0 for equal
--- partitions.
-CREATE OR REPLACE MACRO clustereval._normalized_variation_of_information(mi, hl, hc) AS
-  clustereval._ratio_or(hl + hc, mi + hl + hc, 0.0);
-
--- 1 - mi / M, where M is the larger of the label entropy mi + hl and the cluster entropy mi + hc,
--- computed without a difference as max(hl, hc) / (mi + max(hl, hc)); 0 for equal partitions.
-CREATE OR REPLACE MACRO clustereval._normalized_information_distance(mi, hl, hc) AS
-  clustereval._ratio_or(GREATEST(hl, hc), mi + GREATEST(hl, hc), 0.0);
 
 -- Adjusted mutual information: (mi - emi) / (M - emi), where M is the mean of the label entropy mi
 -- + hl and the cluster entropy mi + hc that average_method names: 'arithmetic', 'geometric', 'min'
@@ -89,30 +58,41 @@ CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
     )
   END;
 
+-- Homogeneity: mi / (mi + hl), where mi + hl is the label entropy; 1 if there is one label.
+CREATE OR REPLACE MACRO clustereval._homogeneity_score(mi, hl, hc) AS
+  clustereval._ratio_or(mi, mi + hl, 1.0);
+
+-- Completeness: mi / (mi + hc), where mi + hc is the cluster entropy; 1 if there is one cluster.
+CREATE OR REPLACE MACRO clustereval._completeness_score(mi, hl, hc) AS
+  clustereval._ratio_or(mi, mi + hc, 1.0);
+
+-- V-measure: (1 + beta) h c / (beta h + c) with homogeneity h = mi / (mi + hl) and completeness c =
+-- mi / (mi + hc). It is computed as (1 + beta) mi / (mi + hl + beta (mi + hc)), which is 0 for h =
+-- c = 0, as in scikit-learn. 1 for equal partitions, NULL for beta = c = 0 < h.
+CREATE OR REPLACE MACRO clustereval._v_measure_score(mi, hl, hc, beta) AS
+  CASE
+    WHEN hl + hc = 0 THEN 1.0
+    ELSE clustereval._ratio((1.0 + beta) * mi, mi + hl + beta * (mi + hc))
+  END;
+
+-- Variation of information: hl is the entropy of the label given the cluster, hc that of the
+-- cluster given the label.
+CREATE OR REPLACE MACRO clustereval._variation_of_information(hl, hc) AS hl + hc;
+
+-- Variation of information hl + hc divided by the joint entropy mi + hl + hc; 0 for equal
+-- partitions.
+CREATE OR REPLACE MACRO clustereval._normalized_variation_of_information(mi, hl, hc) AS
+  clustereval._ratio_or(hl + hc, mi + hl + hc, 0.0);
+
+-- 1 - mi / M, where M is the larger of the label entropy mi + hl and the cluster entropy mi + hc,
+-- computed without a difference as max(hl, hc) / (mi + max(hl, hc)); 0 for equal partitions.
+CREATE OR REPLACE MACRO clustereval._normalized_information_distance(mi, hl, hc) AS
+  clustereval._ratio_or(GREATEST(hl, hc), mi + GREATEST(hl, hc), 0.0);
+
 ---------------------------------------------------------------------------------------------------
 -- Aggregates of the columns label (true class) and cluster (assigned cluster). Rows with a NULL in
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
-
--- The mutual information of label and cluster, divided by a mean of their entropies, from 0 to 1,
--- best 1. average_method names the mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for
--- the joint entropy.
--- Examples:
---   SELECT clustereval.normalized_mutual_info_score(species, cluster, average_method := 'max')
---   FROM assignments;
-CREATE OR REPLACE MACRO clustereval.normalized_mutual_info_score(
-  label, cluster, average_method := 'arithmetic'
-) AS
-  list_transform(
-    [{
-      'info': clustereval._information_statistics(label, cluster),
-      'average_method': clustereval._check_average_method(average_method, TRUE)
-    }],
-    lambda __ce_call: clustereval._normalized_mutual_info_score(
-      __ce_call['info']['mi'], __ce_call['info']['hl'], __ce_call['info']['hc'],
-      __ce_call['average_method']
-    )
-  )[1];
 
 -- The mutual information of label and cluster, corrected for chance, divided by a mean of their
 -- entropies, corrected in the same way; 0 is expected for random labelings, and 1 is best.
@@ -133,70 +113,5 @@ CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(
       __ce_call['info']['mi'], __ce_call['info']['hl'], __ce_call['info']['hc'],
       __ce_call['expected']['emi'], __ce_call['expected']['ehl'], __ce_call['expected']['ehc'],
       __ce_call['average_method']
-    )
-  )[1];
-
--- The share of the label entropy that the clusters explain, from 0 to 1, best 1.
--- Examples: SELECT clustereval.homogeneity_score(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.homogeneity_score(label, cluster) AS
-  list_transform(
-    [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: clustereval._homogeneity_score(
-      __ce_info['mi'], __ce_info['hl'], __ce_info['hc']
-    )
-  )[1];
-
--- The share of the cluster entropy that the labels explain, from 0 to 1, best 1.
--- Examples: SELECT clustereval.completeness_score(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.completeness_score(label, cluster) AS
-  list_transform(
-    [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: clustereval._completeness_score(
-      __ce_info['mi'], __ce_info['hl'], __ce_info['hc']
-    )
-  )[1];
-
--- The weighted harmonic mean of homogeneity and completeness, from 0 to 1, best 1. beta, a number
--- >= 0, is the weight of completeness relative to homogeneity.
--- Examples: SELECT clustereval.v_measure_score(species, cluster, beta := 0.5) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.v_measure_score(label, cluster, beta := 1.0) AS
-  list_transform(
-    [{
-      'info': clustereval._information_statistics(label, cluster),
-      'beta': clustereval._check_beta(beta)
-    }],
-    lambda __ce_call: clustereval._v_measure_score(
-      __ce_call['info']['mi'], __ce_call['info']['hl'], __ce_call['info']['hc'], __ce_call['beta']
-    )
-  )[1];
-
--- The sum of the two conditional entropies of label and cluster, in nats, best 0: a metric on
--- partitions.
--- Examples: SELECT clustereval.variation_of_information(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.variation_of_information(label, cluster) AS
-  list_transform(
-    [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: clustereval._variation_of_information(__ce_info['hl'], __ce_info['hc'])
-  )[1];
-
--- The variation of information divided by the joint entropy, from 0 to 1, best 0: a metric on
--- partitions.
--- Examples:
---   SELECT clustereval.normalized_variation_of_information(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.normalized_variation_of_information(label, cluster) AS
-  list_transform(
-    [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: clustereval._normalized_variation_of_information(
-      __ce_info['mi'], __ce_info['hl'], __ce_info['hc']
-    )
-  )[1];
-
--- 1 - mutual information / the larger entropy, from 0 to 1, best 0: a metric on partitions.
--- Examples: SELECT clustereval.normalized_information_distance(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.normalized_information_distance(label, cluster) AS
-  list_transform(
-    [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: clustereval._normalized_information_distance(
-      __ce_info['mi'], __ce_info['hl'], __ce_info['hc']
     )
   )[1];

@@ -412,20 +412,6 @@ CREATE OR REPLACE MACRO clustereval._reduced_statistics(label, cluster) AS
     }
   )[1];
 
--- Reduced mutual information in nats per row: the mutual information, minus the information that
--- the contingency table itself holds.
--- Examples: SELECT clustereval.reduced_mutual_info_score(species, cluster) FROM assignments;
-CREATE OR REPLACE MACRO clustereval.reduced_mutual_info_score(label, cluster) AS
-  list_transform(
-    [clustereval._reduced_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._reduced_mutual_info_score(
-      __ce_sums['total'], __ce_sums['n_labels'], __ce_sums['n_clusters'], __ce_sums['mi'],
-      __ce_sums['cell_remainders'], __ce_sums['label_remainders'],
-      __ce_sums['cluster_remainders'], __ce_sums['log_tables'], __ce_sums['cell_factorials'],
-      __ce_sums['table_excess']
-    )
-  )[1];
-
 -- Reduced mutual information divided by the reduced mutual information of the labels with
 -- themselves, so that only the labels normalize it.
 -- Examples:
