@@ -925,7 +925,7 @@ CREATE OR REPLACE MACRO clustereval._index_meanings() AS TABLE
      'centers'),
     (11, 'log_ss_ratio', 'high', 'log of sums of squares between / within', 'centers'),
     (12, 'pbm_index', 'high', 'largest centroid gap / cluster width, squared', 'centers'),
-    (13, 'ratkowsky_lance_index', 'high', 'square root of explained variance per cluster',
+    (13, 'ratkowsky_lance_index', 'high', 'root of explained variance by coordinate, per k',
      'centers'),
     (14, 'ray_turi_index', 'low', 'mean squared distance / smallest squared gap', 'centers'),
     (15, 'xie_beni_index', 'low', 'mean squared distance / smallest squared gap', 'centers'),

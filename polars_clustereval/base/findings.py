@@ -58,6 +58,11 @@ def whole_above(x: pl.Expr, least: pl.Expr) -> pl.Expr:
     return pl.when(x < least + 0.5).then(near).otherwise(whole_as_text(x))
 
 
+def pairs_say_little(unit: str) -> str:
+    """Return what a giant cluster means for scores."""
+    return f"scores by {unit} or by pair say little of the other clusters"
+
+
 def make_finding(
     rows: pl.LazyFrame, keys: Sequence[str], place: int, code: str, **columns: pl.Expr | str
 ) -> pl.LazyFrame:
@@ -298,8 +303,7 @@ def findings_on_sizes(
             n=size,
             value=share,
             finding=pl.format(
-                f"it holds {{}} of the {unit}s: scores by {unit} or by pair say little of the "
-                "other clusters",
+                f"it holds {{}} of the {unit}s: {pairs_say_little(unit)}",
                 percent_above(share, GIANT_SHARE),
             ),
         ),

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_clustereval.base.checks import show_value
-from polars_clustereval.base.findings import findings_on_sizes
+from polars_clustereval.base.findings import (
+    GIANT_SHARE,
+    findings_on_sizes,
+    pairs_say_little,
+)
 from polars_clustereval.base.frames import align_structs
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
 from polars_clustereval.external.findings import find_unique_labels
@@ -66,18 +70,52 @@ def doubt_counts(call: Call, result: pl.DataFrame) -> list[str]:
         found.append(find_unique_labels(counts, []))
     is_told = pl.col("code").is_in(_OF_COUNTS if result.height == 1 else _LEFT_OUT)
     rows = pl.concat(found, how="diagonal_relaxed").filter(is_told).collect()
-    return rows.filter(pl.col("severity") != "note")["finding"].to_list()
+    texts = rows.filter(pl.col("severity") != "note")["finding"].to_list()
+    return [*texts, *_doubt_partitions(result)]
+
+
+def _doubt_partitions(result: pl.DataFrame) -> list[str]:
+    """Return notes about partitions without rows to score, or about one that has a giant cluster.
+
+    The largest cluster has at least the share of rows that the pairs in the same cluster are of all
+    pairs, because the former is a mean of shares and the latter is their mean, weighted by them.
+    """
+    if result.height > 1:
+        n_empty = result.filter(pl.col("n") == 0).height
+        of = f"{n_empty} of {result.height} partitions"
+        return [f"{of} {'has' if n_empty == 1 else 'have'} no row to score"] if n_empty else []
+    if not {"russell_rao_index", "pair_precision", "n_clusters"} <= {*result.columns}:
+        return []
+    share = result["russell_rao_index"].item() or 0.0
+    share /= result["pair_precision"].item() or 1.0
+    if share <= GIANT_SHARE**2 or result["n_clusters"].item() == 1:
+        return []
+    return [
+        f"one cluster holds at least {int(100 * share)} % of the rows: {pairs_say_little('row')}"
+    ]
 
 
 def doubt_labels(source: Source, call: Call) -> list[str]:
-    """Return a warning if many rows have a label that looks like a missing value."""
+    """Return warnings about labels that look like missing values, spellings or measurements."""
     with open_rows(source, call, call.report.inputs[0]) as (connection, rows, arguments):
         label = arguments["label"]
         relation = connection.sql(f"FROM {rows}")
         types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        column = quote_identifier(label)
+        if types[label] in ("FLOAT", "DOUBLE"):
+            is_fraction = f"isfinite({column}) AND {column} <> floor({column})"
+            query = f"SELECT COUNT(DISTINCT {column}) FROM {rows} WHERE {is_fraction}"
+            n = connection.execute(query).fetchall()[0][0]
+            words = "1 label is a fraction" if n == 1 else f"{n:,} labels are fractions"
+            return [f"{words}: is the label a measurement?"] if n else []
         if not types[label].startswith(("VARCHAR", "ENUM")):
             return []
-        column = quote_identifier(label)
+        spelled = connection.execute(
+            f"WITH labels AS (SELECT DISTINCT CAST({column} AS VARCHAR) AS label FROM {rows}) "
+            "SELECT MIN(label), MAX(label) FROM labels "
+            r"GROUP BY lower(regexp_replace(label, '\s', '', 'g')) HAVING COUNT(*) > 1 "
+            "ORDER BY 1 LIMIT 1"
+        ).fetchone()
         found = connection.execute(
             f"WITH counts AS (SELECT CAST({column} AS VARCHAR) AS label, COUNT(*) AS n, "
             f"SUM(COUNT(*)) OVER () AS total FROM {rows} WHERE {column} IS NOT NULL GROUP BY 1) "
@@ -85,14 +123,16 @@ def doubt_labels(source: Source, call: Call) -> list[str]:
             f"AND lower(trim(label)) IN ({', '.join(map(quote_literal, PLACEHOLDERS))}) "
             "ORDER BY n DESC, label ASC LIMIT 1"
         ).fetchone()
-    if found is None:
-        return []
-    value, n, total = found
-    text = (
-        f"the label '{value}' of {n:,} of {int(total):,} rows counts as one label; if it stands "
-        "for a missing one, make it NULL, so that these rows are left out"
-    )
-    return [text]
+    texts = []
+    if spelled is not None:
+        texts.append("labels such as '{}' and '{}' differ only by case or blanks".format(*spelled))
+    if found is not None:
+        value, n, total = found
+        texts.append(
+            f"the label '{value}' of {n:,} of {int(total):,} rows counts as one label; if it "
+            "stands for a missing one, make it NULL, so that these rows are left out"
+        )
+    return texts
 
 
 def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:

@@ -12,7 +12,7 @@ import polars as pl
 from polars_clustereval import parse_vector
 from polars_clustereval.base.checks import check_metrics
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
-from polars_clustereval.errors import Setting
+from polars_clustereval.errors import ClusterEvalError, Setting
 from polars_clustereval.macros import register_macro
 
 from .files import format_rows, format_source, open_source, scan_files
@@ -149,6 +149,13 @@ def _format_input(
     the source.
     """
     relation = connection.sql(f"FROM {rows}")
+    types = dict(zip(relation.columns, relation.types, strict=True))
+    vector = arguments.get("vector") or []
+    for column in vector if len(vector) > 1 and source.kind not in ("csv", "json") else ():
+        if types[column].id == "varchar":
+            raise ClusterEvalError(
+                f"vector: expected numbers, column '{column}' is text; leave it out"
+            )
     numbers = list_columns(arguments, _NUMBER_COLUMNS)
     if source.kind == "json":
         numbers = [*numbers, *list_columns(arguments, ("columns",))]

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.exact import count_as_text, count_pairs, ratio, widen
+from polars_clustereval.base.exact import (
+    count_as_text,
+    count_pairs,
+    percent_as_text,
+    ratio,
+    widen,
+)
 from polars_clustereval.base.findings import (
     PROBLEM_SHARE,
     UNDIVIDED_SHARE,
@@ -328,6 +334,11 @@ def _find_divided(
     is_divided = pl.col(f"{side}_majority_n") / pl.col(f"{side}_size") < UNDIVIDED_SHARE
     chosen = sizes.filter(is_divided & pl.col(side).is_not_null()).select(by)
     divided = join_small(describe_side(table, sizes, side, other), by, chosen)
+    is_whole = pl.col(other).is_not_null() & (
+        pl.col("n") / pl.col(f"{other}_size") >= UNDIVIDED_SHARE
+    )
+    wholes = table.sized_cells.filter(is_whole).group_by(by).agg(n_whole=pl.len())
+    divided = divided.join(wholes, on=by, how="left", nulls_equal=True)
     share, n = pl.col("share"), pl.col("size")
     # The rows outside the majorities of all whose share is a problem.
     n_outside = pl.when(share < PROBLEM_SHARE).then(n - pl.col("majority_n")).otherwise(0).sum()
@@ -345,8 +356,11 @@ def _find_divided(
         whole = pl.when(pl.col("n_noise_out").is_null()).then(whole).otherwise(rest)
     problem, usual = (percent_below(share, most) for most in (PROBLEM_SHARE, UNDIVIDED_SHARE))
     percent = pl.when(share < PROBLEM_SHARE).then(problem).otherwise(usual)
+    each = percent_as_text(pl.lit(UNDIVIDED_SHARE))
+    parts = pl.format(f" (at least {{}} of each of {{}} {other}s)", each, pl.col("n_whole"))
+    parts = pl.when(pl.col("n_whole") > 1).then(parts).otherwise(pl.lit(""))
     text = pl.format(
-        f"{{}} of the {side}'s {{}}{{}} {words}", percent, count_as_text(n, "row"), whole
+        f"{{}} of the {side}'s {{}}{{}}{{}} {words}", percent, count_as_text(n, "row"), parts, whole
     )
     columns = {side: pl.col(side), other: pl.col("majority")}
     return make_finding(

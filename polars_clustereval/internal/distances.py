@@ -134,7 +134,8 @@ def check_distance(distance: object, p: float) -> Distance:
     """
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in DISTANCES:
-        twin = _SYNONYMS.get(str(name))
+        begins = (x for x in DISTANCES if len(str(name)) > 4 and x.startswith(str(name)[:5]))
+        twin = _SYNONYMS.get(str(name)) or next(begins, None)
         several = "; if this is a column, write the columns of a vector as a list, such as [x, y]"
         hint = f"; did you mean '{twin}'?" if twin else several
         check_choice("distance", distance, DISTANCES, hint)

@@ -16,6 +16,17 @@ CREATE OR REPLACE MACRO clustereval._severity_of_division(
     ELSE 'warning'
   END;
 
+-- What of the other kind, several labels or clusters, a divided cluster or label has.
+CREATE OR REPLACE MACRO clustereval._whole_parts_as_text(n_whole, kind) AS
+  CASE
+    WHEN n_whole > 1
+      THEN concat(
+        ' (at least ', clustereval._percent_as_text(clustereval._undivided_share()), ' of each of ',
+        n_whole, ' ', kind, 's)'
+      )
+    ELSE ''
+  END;
+
 -- The share of the majority of a divided cluster or label, as text.
 CREATE OR REPLACE MACRO clustereval._divided_share_as_text(share) AS
   CASE
@@ -25,9 +36,10 @@ CREATE OR REPLACE MACRO clustereval._divided_share_as_text(share) AS
   END;
 
 -- The divided clusters or labels: rows with partition_key, subject (its name), n (its rows),
--- majority, share, divided (its ordered pairs in different cells) and n_outside (the rows outside
--- the majorities of all in the partition whose share is a problem). sized_cells: rows with
--- partition_key, subject, other, n, size and majority_n by cell.
+-- majority, share, divided (its ordered pairs in different cells), n_whole (the labels or clusters
+-- with at least 80 % of their rows in it) and n_outside (the rows outside the majorities of all in
+-- the partition whose share is a problem). sized_cells: rows with partition_key, subject, other, n,
+-- size, majority_n and other_size by cell.
 CREATE OR REPLACE MACRO clustereval._divided_subjects(sized_cells) AS TABLE
   WITH subjects AS (
     SELECT
@@ -38,7 +50,10 @@ CREATE OR REPLACE MACRO clustereval._divided_subjects(sized_cells) AS TABLE
       clustereval._ratio(MAX(majority_n), MAX(size)) AS share,
       MAX(size) - MAX(majority_n) AS n_outside,
       clustereval._count_ordered_pairs(MAX(size)) - SUM(clustereval._count_ordered_pairs(n))
-        AS divided
+        AS divided,
+      COUNT(CASE
+        WHEN clustereval._ratio(n, other_size) >= clustereval._undivided_share() THEN 1
+      END) AS n_whole
     FROM query_table(sized_cells)
     WHERE subject IS NOT NULL
     GROUP BY partition_key, subject
@@ -213,20 +228,28 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
   cells_of_clusters AS (
     SELECT
       cell.partition_key, cell.cluster AS subject, cell.label AS other, cell.n,
-      sizes.cluster_size AS size, sizes.cluster_majority_n AS majority_n
+      sizes.cluster_size AS size, sizes.cluster_majority_n AS majority_n,
+      others.label_size AS other_size
     FROM cluster_sizes AS sizes
     JOIN cells AS cell
       ON cell.partition_key IS NOT DISTINCT FROM sizes.partition_key
       AND cell.cluster = sizes.cluster
+    LEFT JOIN label_sizes AS others
+      ON others.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND others.label = cell.label
   ),
   cells_of_labels AS (
     SELECT
       cell.partition_key, cell.label AS subject, cell.cluster AS other, cell.n,
-      sizes.label_size AS size, sizes.label_majority_n AS majority_n
+      sizes.label_size AS size, sizes.label_majority_n AS majority_n,
+      others.cluster_size AS other_size
     FROM label_sizes AS sizes
     JOIN cells AS cell
       ON cell.partition_key IS NOT DISTINCT FROM sizes.partition_key
       AND cell.label = sizes.label
+    LEFT JOIN cluster_sizes AS others
+      ON others.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND others.cluster = cell.cluster
   ),
   findings AS (
     SELECT
@@ -247,7 +270,8 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
       'mixed_cluster', mixed.subject, mixed.majority, n, share,
       concat(
         clustereval._divided_share_as_text(share), ' of the cluster''s ',
-        clustereval._count_as_text(n, 'row'), ' have its most frequent label'
+        clustereval._count_as_text(n, 'row'),
+        clustereval._whole_parts_as_text(n_whole, 'label'), ' have its most frequent label'
       )
     FROM clustereval._divided_subjects(cells_of_clusters) AS mixed
     JOIN divisible AS counts ON counts.partition_key IS NOT DISTINCT FROM mixed.partition_key
@@ -264,6 +288,7 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
       concat(
         clustereval._divided_share_as_text(share), ' of the label''s ',
         clustereval._count_as_text(split.n, 'row'),
+        clustereval._whole_parts_as_text(n_whole, 'cluster'),
         ' that are left of ' || (n_left + noisy.n_noise),
         ' are in the cluster that has the most'
       )

@@ -23,6 +23,15 @@ CREATE OR REPLACE MACRO clustereval._distance_message(distance) AS
       THEN '; did you mean ''sqeuclidean''?'
       WHEN lower(CAST(distance AS VARCHAR)) IN ('linf', 'maximum')
       THEN '; did you mean ''chebyshev''?'
+      WHEN regexp_matches(CAST(distance AS VARCHAR), '^(eucli|sqeuc|cityb|cheby|minko|cosin)', 'i')
+      THEN concat(
+        '; did you mean ''',
+        regexp_extract(
+          ' euclidean sqeuclidean cityblock chebyshev minkowski cosine',
+          concat(' (', left(lower(CAST(distance AS VARCHAR)), 5), '[a-z]+)'), 1
+        ),
+        '''?'
+      )
       ELSE '; if this is a column, write the columns of a vector as a list, such as [x, y]'
     END
   );

@@ -103,7 +103,7 @@ def test_mistakes_about_the_data(
         (["--vector", "x,z"], "vector: column 'z' not found; columns: x, y, list"),
         (["--vector", "lisp"], "vector: column 'lisp' not found; did you mean 'list'?"),
         (["--vector", "text"], "parse_vector: expected numbers such as '0.1 0.2', '[0.1, 0.2]' or"),
-        (["--vector", "x,text"], "vector: expected "),
+        (["--vector", "x,text"], "vector: expected numbers, column 'text' is "),
         (["--vector", "x,list"], "vector: expected "),
         (["--vector", "short"], "vectors of one length (2), got 1 coordinates (1 row is at fault)"),
         (["--vector", "hole,y"], "finite numbers, got NULL in column hole (1 row is at fault)"),

@@ -180,6 +180,12 @@ def test_scores_of_the_rows_that_are_left(
         ("external", LABELED, ("i", "i % 3"), "each of the 300 rows is a cluster of its own"),
         ("external", LABELED, ("i % 3", "i % 287"), "there are 287 labels for 300 rows: is the"),
         ("external", LABELED, ("0", "i % 3"), "there is one cluster: scores that compare"),
+        (
+            "external",
+            LABELED,
+            ("CAST(i > 289 AS INT)", "i % 3"),
+            "one cluster holds at least 93 % of the rows",
+        ),
         ("silhouette", ("--vector=x",), ("i", "0"), "each of the 300 points is a cluster of"),
         ("internal", ("--vector=x",), ("0", "0"), "there is one cluster: scores that compare"),
     ],
@@ -204,3 +210,38 @@ def test_columns_that_are_no_clusters_or_labels(
     assert f"clustereval: {path}: {words}" in noted(*call)[1]
     frame.with_columns(cluster=pl.col("x") % 5, species=pl.col("x") % 3).write_parquet(path)
     assert words[:8] not in noted(*call)[1]
+
+
+def test_partitions_without_rows_to_score(noted: Noted, tmp_path: Path) -> None:
+    """The run of Tuesday has lost its labels."""
+    path = tmp_path / "rows.parquet"
+    frame = pl.DataFrame({"run": ["mon", "tue", "wed"] * 40, "species": [0, 1] * 60})
+    frame = frame.with_columns(cluster="species")
+    call = ("external", path, *LABELED, "--cluster=cluster", "--partition-by=run")
+    frame.write_parquet(path)
+    assert "partitions" not in noted(*call)[1]
+    lost = pl.when(pl.col("run") != "tue").then("species")
+    frame.with_columns(species=lost).write_parquet(path)
+    assert f"clustereval: {path}: 1 of 3 partitions has no row to score\n" in noted(*call)[1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (
+            ["gold", "Gold ", "iron"],
+            "labels such as 'Gold ' and 'gold' differ only by case or blanks",
+        ),
+        ([0.5, 1.0, 2.0], "1 label is a fraction: is the label a measurement?"),
+        ([0.5, 1.0, 1.5], "2 labels are fractions: is the label a measurement?"),
+        (["gold", "silver", "iron"], None),
+        ([0.0, 1.0, 2.0], None),
+    ],
+)
+def test_labels_that_are_spelled_or_measured(
+    noted: Noted, tmp_path: Path, labels: list[object], words: str | None
+) -> None:
+    path = tmp_path / "rows.parquet"
+    pl.DataFrame({"species": labels * 9, "cluster": [0, 1, 1] * 9}).write_parquet(path)
+    found = noted("external", path, *LABELED, "--engine=polars")[1]
+    assert found == (f"clustereval: {path}: {words}\n" if words else "")

@@ -129,9 +129,13 @@ def test_a_share_that_rounds_to_the_limit(engine: Engine) -> None:
     """799 of 1,000 rows have the label 0, and 799 of 1,000 rows of label 1 the cluster 1."""
     rows = [(0, 0)] * 799 + [(2, 0)] * 201 + [(1, 1)] * 799 + [(1, 2)] * 201
     found = [row for row in label_findings(engine, rows) if row["n"] == 1000]
+    each = "(at least 80 % of each of 2"
     assert [row["finding"] for row in found] == [
-        "just below 80 % of the cluster's 1000 rows have its most frequent label",
-        "just below 80 % of the label's 1000 rows are in the cluster that has the most",
+        f"just below 80 % of the cluster's 1000 rows {each} labels) have its most frequent label",
+        (
+            f"just below 80 % of the label's 1000 rows {each} clusters) are in the cluster that has "
+            "the most"
+        ),
     ]
 
 
@@ -437,7 +441,11 @@ def by_definition(rows: Sequence[Pair]) -> list[Row]:
             if share < Fraction(4, 5):
                 severity = severity_by_definition(kept, place, key)
                 rows_of = f"the {code.split('_')[1]}'s {size} row{'' if size == 1 else 's'}"
-                text = f"{per_cent(share)} of {rows_of} {words}"
+                n_others = Counter(row[other] for row in kept)
+                n_whole = sum(5 * parts[x] >= 4 * n_others[x] for x in parts)
+                kind = "label" if code == "mixed_cluster" else "cluster"
+                whole = f" (at least 80 % of each of {n_whole} {kind}s)" if n_whole > 1 else ""
+                text = f"{per_cent(share)} of {rows_of}{whole} {words}"
                 subjects = (key, majority) if code == "mixed_cluster" else (majority, key)
                 found.append((severity, code, *subjects, size, share, text))
     last = float("inf")

@@ -514,6 +514,13 @@ SYNONYMS = {
     "squaredEuclidean": "sqeuclidean",
     "linf": "chebyshev",
     "maximum": "chebyshev",
+    "Euclid": "euclidean",
+    "euclidian": "euclidean",
+    "sqeuclid": "sqeuclidean",
+    "chebychev": "chebyshev",
+    "minkovski": "minkowski",
+    "cosine_distance": "cosine",
+    "cityblocks": "cityblock",
 }
 
 
@@ -532,7 +539,8 @@ def test_another_name_of_a_distance(side: Engine) -> None:
 
 
 def test_a_name_of_no_distance(side: Engine) -> None:
-    assert "did you mean" not in refused_distance(side, "got 'zzz'", "zzz")
+    for name in ("zzz", "city", "euc.*", "minced"):
+        assert "did you mean" not in refused_distance(side, f"got '{name}'", name)
 
 
 def test_no_weights_at_all(side: Engine) -> None:

@@ -215,7 +215,7 @@ _INTERNAL_REPORT = (
         "coordinates.",
         range="[0, 1/√k]",
         best="high",
-        meaning="square root of explained variance per cluster",
+        meaning="root of explained variance by coordinate, per k",
         special_cases=f"{NO_TOTAL}; a coordinate is constant",
         source="Ratkowsky and Lance (1978), A criterion for determining the number of groups in a "
         "classification, Australian Computer Journal 10:115-117.",
