@@ -515,7 +515,7 @@ SYNONYMS = {
     "linf": "chebyshev",
     "maximum": "chebyshev",
     "Euclid": "euclidean",
-    "euclidian": "euclidean",
+    "euclideann": "euclidean",
     "sqeuclid": "sqeuclidean",
     "chebychev": "chebyshev",
     "minkovski": "minkowski",
