@@ -133,8 +133,8 @@ def test_a_share_that_rounds_to_the_limit(engine: Engine) -> None:
     assert [row["finding"] for row in found] == [
         f"just below 80 % of the cluster's 1000 rows {each} labels) have its most frequent label",
         (
-            f"just below 80 % of the label's 1000 rows {each} clusters) are in the cluster that has "
-            "the most"
+            f"just below 80 % of the label's 1000 rows {each} clusters) are in the cluster that "
+            "has the most"
         ),
     ]
 
