@@ -76,12 +76,13 @@ def external_findings(
         - unnamed_noise, unnamed_noise_label: a cluster or label is -1, or a text such as noise,
           outlier, unassigned or unclustered, and `noise` is not given. There are no other findings
           about this cluster or label. value is its share of the rows.
-        - unknown_noise: no row has the cluster `noise`.
+        - unknown_noise: no row of any partition has the cluster `noise`.
         - all_singletons: every row is a cluster of its own, so the column may be an identifier.
         - unique_labels: there are more than half as many labels as rows, and more than ten times as
           many labels as clusters, so the labels may be identifiers or measurements. value is the
           number of labels divided by the number of rows.
-        - fractional_labels: labels are floating-point numbers with a fraction.
+        - fractional_labels: labels are floating-point numbers with a fraction. It is a problem if
+          most labels are, and there are more than twice as many labels as clusters.
         - similar_labels: labels differ only by case or blanks.
         - same_partition: clusters and labels agree one to one.
         - noise_label: at least half of the rows with a label are noise that is left out. n is the
@@ -97,13 +98,15 @@ def external_findings(
           which is in the column label. value is the purity of the cluster. It is a problem if its
           purity is below one half and all such clusters have at least 5 % of the rows outside their
           majorities, or if its pairs of different labels are more than a quarter of the pairs in
-          all clusters.
+          all clusters. The text counts the labels that have at least 80 % of their rows in the
+          cluster, if there are several.
         - split_label: fewer than 80 % of the rows with a label are in its most frequent cluster,
           which is in the column cluster. value is the recall of the label. It is a problem under
           the same conditions, unless there are more clusters than labels.
 
-        If there are no findings, the result is empty. If all_singletons or unique_labels is found,
-        there are no findings about individual clusters and labels.
+        If there are no findings, the result is empty. If all_singletons, unique_labels or the
+        problem fractional_labels is found, there are no findings about individual clusters and
+        labels.
 
     Raises
     ------
