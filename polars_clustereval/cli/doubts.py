@@ -77,21 +77,20 @@ def doubt_counts(call: Call, result: pl.DataFrame) -> list[str]:
 def _doubt_partitions(result: pl.DataFrame) -> list[str]:
     """Return notes about partitions without rows to score, or about one that has a giant cluster.
 
-    The largest cluster has at least the share of rows that the pairs in the same cluster are of all
-    pairs, because the former is a mean of shares and the latter is their mean, weighted by them.
+    The share of the largest cluster is at least exp(-entropy), because the entropy of the clusters
+    is a mean of -log(share).
     """
     if result.height > 1:
         n_empty = result.filter(pl.col("n") == 0).height
         of = f"{n_empty} of {result.height} partitions"
         return [f"{of} {'has' if n_empty == 1 else 'have'} no row to score"] if n_empty else []
-    if not {"russell_rao_index", "pair_precision", "n_clusters"} <= {*result.columns}:
+    if "cluster_entropy" not in result.columns:
         return []
-    share = result["russell_rao_index"].item() or 0.0
-    share /= result["pair_precision"].item() or 1.0
-    if share <= GIANT_SHARE**2 or result["n_clusters"].item() == 1:
-        return []
+    share = (-pl.col("cluster_entropy")).exp()
+    is_giant = (pl.col("n_clusters") > 1) & (share > GIANT_SHARE**2)
     return [
-        f"one cluster holds at least {int(100 * share)} % of the rows: {pairs_say_little('row')}"
+        f"one cluster holds at least {int(100 * x)} % of the rows: {pairs_say_little('row')}"
+        for x in result.filter(is_giant).select(share).to_series()
     ]
 
 

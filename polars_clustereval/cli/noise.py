@@ -78,13 +78,11 @@ def _list_noise(source: Source, call: Call, table: Input, side: str) -> list[str
     """Return the clusters or labels of an input that look like noise, as text."""
     with open_rows(source, call, table) as (connection, rows, arguments):
         column = quote_identifier(arguments[side])
-        dtype = connection.sql(f"SELECT {column} FROM {rows}").limit(0).pl().dtypes[0]
-        condition = f"{column} = -1"
-        if not dtype.is_numeric():
-            names = ", ".join(map(quote_literal, NOISE_NAMES))
-            condition = f"lower(trim(CAST({column} AS VARCHAR))) IN ({names})"
-        query = f"SELECT DISTINCT CAST({column} AS VARCHAR) FROM {rows} WHERE {condition}"
-        return sorted(name for (name,) in connection.execute(query).fetchall())
+        names = ", ".join(map(quote_literal, NOISE_NAMES))
+        distinct = f"SELECT DISTINCT {column} AS value FROM {rows}"
+        query = f"SELECT CAST(value AS VARCHAR) AS name FROM ({distinct})"
+        query = f"SELECT name FROM ({query}) WHERE lower(trim(name)) IN ({names}) ORDER BY name"
+        return [name for (name,) in connection.execute(query).fetchall()]
 
 
 def _read_clusters(sources: Sequence[Source], call: Call) -> pl.LazyFrame:

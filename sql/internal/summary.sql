@@ -19,7 +19,7 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
       tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_values AS (
+  entries AS (
     SELECT * FROM clustereval._point_count_values(__ce_report)
     UNION ALL
     SELECT * FROM clustereval._index_values(__ce_report)
@@ -37,7 +37,7 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
       entry.meaning
     ) AS meaning,
     entry.family
-  FROM __ce_values AS entry
+  FROM entries AS entry
   JOIN __ce_report AS report ON report.partition_key IS NOT DISTINCT FROM entry.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
