@@ -594,3 +594,17 @@ def test_many_clusters(engine: Engine) -> None:
     found = label_findings(engine, rows)
     assert Counter(codes_of(found)) == Counter(codes_of(by_definition(rows)))
     assert len(found) > 1000
+
+
+def test_limits_of_findings_on_the_input(engine: Engine) -> None:
+    """At each limit and just beside it."""
+    for n_out, severity in ((9, "note"), (10, "warning"), (49, "warning"), (50, "problem")):
+        rows: list[Pair] = [(None, 0)] * n_out + [(i % 2, i % 2) for i in range(100 - n_out)]
+        [row] = only(label_findings(engine, rows), "dropped_rows")
+        assert (n_out, row["severity"]) == (n_out, severity)
+    for name in ("-1.0", "noise", "outlier", "outliers", "unassigned", "unclustered"):
+        named_rows = [("x", name), ("x", "b"), ("y", "b"), ("y", "c")]
+        assert len(only(label_findings(engine, named(named_rows)), "unnamed_noise")) == 1
+    for n_labels, n_found in ((50, 0), (51, 1)):
+        unique: list[Pair] = [(i % n_labels, i % 5) for i in range(90)]
+        assert len(only(label_findings(engine, unique), "unique_labels")) == n_found
