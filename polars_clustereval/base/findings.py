@@ -85,7 +85,7 @@ def looks_like_noise(column: str, dtype: pl.DataType) -> pl.Expr:
     """Return whether a column of clusters or labels has a name that clusterings give to noise."""
     if not _has_noise_names(dtype):
         return pl.lit(False)
-    name = pl.col(column).cast(pl.String).str.strip_chars().str.to_lowercase()
+    name = pl.col(column).cast(pl.String).str.strip_chars(" ").str.to_lowercase()
     return name.is_in(NOISE_NAMES).fill_null(False)
 
 
@@ -136,17 +136,17 @@ def remark_on_noise(
 
     The other parameters are those of findings_on_sizes.
     """
-    dtype = cluster_sizes.collect_schema()["cluster"]
-    noisy = cluster_sizes.filter(looks_like_noise("cluster", dtype))
-    name = pl.col("cluster").cast(pl.String) if _has_noise_names(dtype) else pl.lit("")
-    size = pl.col("cluster_size")
-    named = pl.format("{} ({})", name, count_as_text(size, unit))
-    listed = named.sort_by(size, name, descending=[True, False]).str.join(" or ")
-    words = f"no noise given; if cluster {{}} is noise, {NOISE_ADVICE['cluster']}"
-    found = aggregate_by(
-        noisy, keys, {"remark": pl.when(pl.len() > 0).then(pl.format(words, listed))}
-    )
-    if noise is not None:
+    if noise is None:
+        dtype = cluster_sizes.collect_schema()["cluster"]
+        noisy = cluster_sizes.filter(looks_like_noise("cluster", dtype))
+        name = pl.col("cluster").cast(pl.String) if _has_noise_names(dtype) else pl.lit("")
+        size = pl.col("cluster_size")
+        named = pl.format("{} ({})", name, count_as_text(size, unit))
+        listed = named.sort_by(size, name, descending=[True, False]).str.join(" or ")
+        words = f"no noise given; if cluster {{}} is noise, {NOISE_ADVICE['cluster']}"
+        remark = pl.when(pl.len() > 0).then(pl.format(words, listed))
+        found = aggregate_by(noisy, keys, {"remark": remark})
+    else:
         is_unknown = (pl.col("total") > 0) & (pl.col("n_noise").sum() == 0)
         remark = pl.when(is_unknown).then(pl.lit(unknown_noise_as_text(noise)))
         found = row_counts.select(*keys, remark=remark)
@@ -211,9 +211,11 @@ def findings_on_sizes(
     )
     rest = _rest_as_text(total, unit)
     severity_of_noise = _severity_of_left_out(n_noise, total_noise)
-    # A partition without noise is nothing unusual if others have it.
-    of_noise = [
-        make_finding(
+    if noise is None:
+        of_noise = find_unnamed_noise(cluster_sizes, row_counts, keys, "cluster", unit)
+    else:
+        of_noise = make_finding(
+            # A partition without noise is nothing unusual if others have it.
             row_counts.filter((n_noise.sum() == 0) & (total > 0)),
             keys,
             -7,
@@ -222,11 +224,8 @@ def findings_on_sizes(
             n=total,
             finding=unknown_noise_as_text(noise),
         )
-    ]
-    if noise is None:
-        of_noise = [find_unnamed_noise(cluster_sizes, row_counts, keys, "cluster", unit)]
     return [
-        *of_noise,
+        of_noise,
         make_finding(
             row_counts.filter(total == 0),
             keys,

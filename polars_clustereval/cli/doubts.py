@@ -9,12 +9,13 @@ import polars as pl
 from polars_clustereval.base.checks import show_value
 from polars_clustereval.base.findings import (
     GIANT_SHARE,
+    NOISE_ADVICE,
     findings_on_sizes,
     pairs_say_little,
 )
 from polars_clustereval.base.frames import align_structs
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
-from polars_clustereval.external.findings import find_unique_labels
+from polars_clustereval.external.findings import find_unique_labels, fractions_as_text
 
 from .engines import open_rows, read_rows
 
@@ -57,9 +58,11 @@ def doubt_counts(call: Call, result: pl.DataFrame) -> list[str]:
     `result` contains the rows of the report. The words are those of external_findings and
     internal_findings. If it has several partitions, there are only findings on rows left out.
     """
-    names = [*("n", "n_dropped", "n_noise", "n_clusters"), *({"n_labels"} & {*result.columns})]
+    names = ["n", "n_dropped", "n_noise", "n_clusters"]
     if not {*names} <= {*result.columns}:
         return []
+    if "n_labels" in result.columns:
+        names.append("n_labels")
     n_out = pl.col("n_noise") if call.arguments.get("noise_as") == "drop" else pl.lit(0)
     sums = result.lazy().select(pl.col(names).sum()).rename({"n": "total"})
     counts = sums.with_columns(total_noise=pl.col("total") + n_out)
@@ -105,8 +108,7 @@ def doubt_labels(source: Source, call: Call) -> list[str]:
             is_fraction = f"isfinite({column}) AND {column} <> floor({column})"
             query = f"SELECT COUNT(DISTINCT {column}) FROM {rows} WHERE {is_fraction}"
             n = connection.execute(query).fetchall()[0][0]
-            words = "1 label is a fraction" if n == 1 else f"{n:,} labels are fractions"
-            return [f"{words}: is the label a measurement?"] if n else []
+            return pl.select(fractions_as_text(pl.lit(n))).to_series().to_list() if n else []
         if not types[label].startswith(("VARCHAR", "ENUM")):
             return []
         spelled = connection.execute(
@@ -129,7 +131,7 @@ def doubt_labels(source: Source, call: Call) -> list[str]:
         value, n, total = found
         texts.append(
             f"the label '{value}' of {n:,} of {int(total):,} rows counts as one label; if it "
-            "stands for a missing one, make it NULL, so that these rows are left out"
+            f"stands for a missing one, {NOISE_ADVICE['label']}"
         )
     return texts
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_clustereval.base.checks import column_named, equals_noise, show_value
-from polars_clustereval.base.findings import NOISE_NAMES
+from polars_clustereval.base.findings import NOISE_ADVICE, NOISE_NAMES
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
 
 from .engines import open_rows, read_rows
@@ -54,11 +54,8 @@ def describe_unknown_noise(
 
 def ask_about_noise(name: str, side: str = "cluster") -> str:
     """Return a sentence about a cluster or label that looks like noise, without a period."""
-    advice = {
-        "cluster": f"give --noise {name} and --noise-as",
-        "label": "make it NULL, so that these rows are left out",
-    }
-    return f"{side} {name} is counted as a {side}; if it is noise, {advice[side]}"
+    advice = NOISE_ADVICE[side] if side == "label" else f"give --noise {name} and --noise-as"
+    return f"{side} {name} is counted as a {side}; if it is noise, {advice}"
 
 
 def describe_unnamed_noise(sources: Sequence[Source], call: Call) -> list[str]:

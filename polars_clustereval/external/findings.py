@@ -208,6 +208,12 @@ def _noise_of_labels(table: ContingencyTable, noise_as: str | None) -> pl.LazyFr
     return counts.filter(pl.col("n_noise") > 0).cache()
 
 
+def fractions_as_text(n: pl.Expr) -> pl.Expr:
+    """Return the text of the finding that `n` labels are fractions."""
+    are = pl.when(n == 1).then(pl.lit("is a fraction")).otherwise(pl.lit("are fractions"))
+    return pl.format("{} {}: is the label a measurement?", count_as_text(n, "label"), are)
+
+
 def find_unique_labels(counts: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return a finding for each partition where nearly every row has a label of its own.
 
@@ -238,7 +244,6 @@ def _findings_on_labels(
     size = pl.col("n_left") + n_noise
     are = pl.when(n_noise == 1).then(pl.lit("is")).otherwise(pl.lit("are"))
     n_fractions = pl.col("n_fractions")
-    is_one = n_fractions == 1
     findings = [
         find_unique_labels(counts, keys),
         make_finding(
@@ -248,11 +253,7 @@ def _findings_on_labels(
             "fractional_labels",
             severity=problem_if(_ARE_LABELS_FRACTIONS),
             n=pl.col("fraction_rows"),
-            finding=pl.format(
-                "{} {}: is the label a measurement?",
-                count_as_text(n_fractions, "label"),
-                pl.when(is_one).then(pl.lit("is a fraction")).otherwise(pl.lit("are fractions")),
-            ),
+            finding=fractions_as_text(n_fractions),
         ),
         make_finding(
             counts.filter(is_same),
@@ -291,7 +292,8 @@ def _find_spellings(table: ContingencyTable, keys: list[str]) -> pl.LazyFrame:
     """Return a finding for each set of labels that differ only by case or blanks."""
     name = pl.col("name")
     named = table.label_sizes.with_columns(name=pl.col("label").cast(pl.String))
-    spelling = name.str.to_lowercase().str.replace_all(r"\s", "")
+    # These are the blanks of \s in DuckDB.
+    spelling = name.str.to_lowercase().str.replace_all(r"[\t\n\f\r ]", "")
     groups = named.with_columns(spelling=spelling).group_by(*keys, "spelling")
     quoted = pl.concat_str(pl.lit("'"), name.sort(), pl.lit("'"))
     sets = groups.agg(

@@ -26,13 +26,7 @@ from .words import ALONE, LEAST_V_TEST, MOST_ALIKE, MOST_COLUMNS, MOST_NAMED, NE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-__all__ = [
-    "Answer",
-    "describe_clusters",
-    "list_answers",
-    "list_steps",
-    "percent",
-]
+__all__ = ["Answer", "describe_clusters", "list_answers", "list_steps", "percent"]
 
 
 class Answer(NamedTuple):

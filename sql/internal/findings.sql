@@ -20,9 +20,9 @@ CREATE OR REPLACE MACRO clustereval._coordinates_as_text(places, n_dims, names) 
 -- One row per partition where a few coordinates hold nearly all of the variance within clusters:
 -- partition_key, places (their numbers, from 1), n_dims, n, the points, and share. Either one of
 -- them holds more than 90 % on average over the points, so that no bad cluster decides alone, or
--- several do whose spreads are at least ten times those of the others
--- that vary, which are at least a quarter. states: rows with partition_key, n and m2 by cluster,
--- where is_distorted is TRUE for a cluster whose variance is that of one far point.
+-- several do whose spreads are at least ten times those of the others that vary, which are at least
+-- a quarter. states: rows with partition_key, n and m2 by cluster, where is_distorted is TRUE for a
+-- cluster whose variance is that of one far point.
 CREATE OR REPLACE MACRO clustereval._dominant_coordinates(states) AS TABLE
   WITH coordinates AS (
     SELECT

@@ -470,16 +470,6 @@ def test_random_rows_by_definition(engine: Engine, rows: list[Pair]) -> None:
     assert is_near(label_findings(engine, rows), by_definition(rows))
 
 
-@given(rows=labelings)
-def test_findings_do_not_contradict_each_other(rows: list[Pair]) -> None:
-    """Of the definition, which the engines are compared with."""
-    codes = Counter((x["code"], x["cluster"], x["label"]) for x in by_definition(rows))
-    assert all(n == 1 for n in codes.values())
-    names = {code for code, *_ in codes}
-    assert not names >= {"one_cluster", "giant_cluster"}
-    assert not names >= {"one_cluster", "split_label"}
-
-
 #: Faults of a clustering with labels, each with the code and the subject of its finding.
 FAULTS: dict[str, tuple[str, int | None]] = {
     "forgotten noise": ("unnamed_noise", -1),
@@ -605,6 +595,13 @@ def test_limits_of_findings_on_the_input(engine: Engine) -> None:
     for name in ("-1.0", "noise", "outlier", "outliers", "unassigned", "unclustered"):
         named_rows = [("x", name), ("x", "b"), ("y", "b"), ("y", "c")]
         assert len(only(label_findings(engine, named(named_rows)), "unnamed_noise")) == 1
+        tab = [(label, cluster.replace(name, f"{name}\t")) for label, cluster in named_rows]
+        assert only(label_findings(engine, named(tab)), "unnamed_noise") == []
     for n_labels, n_found in ((50, 0), (51, 1)):
         unique: list[Pair] = [(i % n_labels, i % 5) for i in range(90)]
         assert len(only(label_findings(engine, unique), "unique_labels")) == n_found
+
+
+def test_a_blank_that_is_no_ascii_makes_another_label(engine: Engine) -> None:
+    rows = [("a", 0), ("a\N{NO-BREAK SPACE}", 1)] * 9
+    assert only(label_findings(engine, named(rows)), "similar_labels") == []
