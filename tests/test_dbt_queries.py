@@ -7,6 +7,7 @@ import math
 import random
 import shutil
 from datetime import date
+from decimal import Decimal
 from importlib.util import find_spec
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -223,8 +224,17 @@ OF_SOME_COLUMNS = {
 
 
 def in_order_of_keys(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows by their keys; singletons of noise, whose keys are equal, by their numbers."""
     keys = ("partition_key", "id", "label", "cluster", "cluster_before", "cluster_after", "n")
-    return sorted(rows, key=lambda row: [str(row.get(key)) for key in keys])
+
+    def order(row: dict[str, Any]) -> tuple[list[str], list[float]]:
+        values = [
+            x for value in row.values() for x in (value if isinstance(value, list) else [value])
+        ]
+        numbers = [round(float(x), 6) for x in values if isinstance(x, int | float | Decimal)]
+        return [str(row.get(key)) for key in keys], numbers
+
+    return sorted(rows, key=order)
 
 
 def same(one: Any, other: Any) -> bool:
