@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_clustereval.base.checks import show_value
+from polars_clustereval.base.counts import POINT_COUNTS
 from polars_clustereval.base.findings import (
     GIANT_SHARE,
     NOISE_ADVICE,
@@ -16,6 +17,7 @@ from polars_clustereval.base.findings import (
 from polars_clustereval.base.frames import align_structs
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
 from polars_clustereval.external.findings import find_unique_labels, fractions_as_text
+from polars_clustereval.internal.summary import internal_summary
 
 from .engines import open_rows, read_rows
 
@@ -43,8 +45,11 @@ def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
     """Return the warnings about the inputs of a report, each as one sentence."""
     if any(table.parameter == "edges" for table in call.report.inputs):
         return _doubt_edges(sources, call)
-    is_labeled = len(sources) == 1 and "label" in call.report.required
-    return doubt_labels(sources[0], call) if is_labeled else []
+    if len(sources) > 1 or call.report.command == "findings":
+        return []
+    if {"vector", "cluster", "distance"} <= call.arguments.keys():
+        return _doubt_coordinates(sources[0], call)
+    return doubt_labels(sources[0], call) if "label" in call.report.required else []
 
 
 #: The findings that the counts of a report tell, and those of them that sums over partitions tell.
@@ -134,6 +139,32 @@ def doubt_labels(source: Source, call: Call) -> list[str]:
             f"stands for a missing one, {NOISE_ADVICE['label']}"
         )
     return texts
+
+
+def _doubt_coordinates(source: Source, call: Call) -> list[str]:
+    """Return the remark of internal_summary on coordinates that hold nearly all of the variance."""
+    rows, arguments = read_rows(source, call, call.report.inputs[0])
+    parts = [*(arguments.get("partition_by") or []), *filter(None, [arguments.get("k")])]
+    given = {
+        name: arguments[name]
+        for name in ("distance", "p", "weights", "noise", "noise_as", "missing")
+        if name in arguments
+    }
+    by = {f"__ce_part_{i}": pl.col(key) for i, key in enumerate(parts)}
+    summary = internal_summary(
+        rows.with_columns(**by),
+        arguments["vector"],
+        arguments["cluster"],
+        partition_by=[*by] or None,
+        metrics=["n_dims"],
+        **given,
+    )
+    meanings = summary.select("meaning").collect(engine="streaming")["meaning"]
+    remarks = meanings.filter(meanings != POINT_COUNTS["n_dims"].meaning)
+    if remarks.is_empty():
+        return []
+    of = f"in {remarks.len()} of {meanings.len()} partitions, " if parts else ""
+    return [of + remarks[0]]
 
 
 def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:

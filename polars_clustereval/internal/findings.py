@@ -234,8 +234,8 @@ def findings_of_reports(
         row_counts, sizes, by, noise=noise, unit="point", complement="vector"
     )
     if reports.states is not None:
-        dominant = _dominant_coordinates(reports.states, measured, by).cache()
-        findings.append(_find_dominant_coordinates(dominant, by, reports.names))
+        dominant = find_dominant_coordinates(_mark_states(reports.states, measured, by), by).cache()
+        findings.append(_report_dominant_coordinates(dominant, by, reports.names))
         findings.append(_find_cluster_coordinates(reports.states, by, reports.names))
         measured = join_partitions(measured, by, dominant.select(*by, "places"), how="left")
     is_unscaled = pl.lit(False) if reports.states is None else pl.col("places").is_not_null()
@@ -272,11 +272,8 @@ def _join_measures(
     """Return the values used in the findings, with one row per cluster and no noise singletons."""
     # The report is sorted, so row numbers have its order. Lists and structs could not be compared.
     named = reports.clusters.filter(pl.col("cluster").is_not_null())
-    farness = ratio(pl.col("max_distance"), pl.col("mean_distance"))
-    # For squared distances, the root of the ratio is the ratio of lengths.
-    clusters = named.drop("centroid").with_columns(
-        farness=farness.sqrt() if is_squared else farness
-    )
+    farness = farness_of("max_distance", "mean_distance", is_squared=is_squared)
+    clusters = named.drop("centroid").with_columns(farness=farness)
     clusters = clusters.with_row_index("number")
     error = pl.col("std_error") if reports.is_sampled else pl.lit(0.0)
     if reports.silhouettes is None:
@@ -291,12 +288,21 @@ def _join_measures(
     joined = joined.with_columns(
         lower=pl.col("silhouette") - _ERRORS * pl.col("error"),
         upper=pl.col("silhouette") + _ERRORS * pl.col("error"),
-        # The largest distance is more than a tenth of the sum of all.
-        is_distorted=(
-            (pl.col("farness") > FAR_RATIO) & (10 * pl.col("farness") > pl.col("n"))
-        ).fill_null(value=False),
+        is_distorted=is_distorted(pl.col("farness")),
     )
     return join_partitions(joined, by, row_counts.select(*by, "total", "n_clusters")).cache()
+
+
+def farness_of(farthest: str, mean: str, *, is_squared: bool) -> pl.Expr:
+    """Return how many times as far as the points on average the farthest is from the center."""
+    farness = ratio(pl.col(farthest), pl.col(mean))
+    # For squared distances, the root of the ratio is the ratio of lengths.
+    return farness.sqrt() if is_squared else farness
+
+
+def is_distorted(farness: pl.Expr) -> pl.Expr:
+    """Return whether the largest distance in a cluster of n points is above a tenth of the sum."""
+    return ((farness > FAR_RATIO) & (10 * farness > pl.col("n"))).fill_null(value=False)
 
 
 def silhouette_as_text(silhouette: pl.Expr, lower: pl.Expr, upper: pl.Expr) -> pl.Expr:
@@ -397,27 +403,30 @@ def _find_far_points(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     )
 
 
-def _dominant_coordinates(
-    states: pl.LazyFrame, measured: pl.LazyFrame, by: list[str]
-) -> pl.LazyFrame:
-    """Return one row per partition, with n, n_dims, and the coordinates that hold most variance.
-
-    These are `places`, numbers from 1, and hold the `share` of the variance within clusters. Either
-    one of them holds more than 90 %, or several do whose spreads are at least ten times those of
-    the others that vary, which are at least a quarter. Both columns are NULL if there are none.
-    Shares are averages over the points, so that no bad cluster decides alone. Clusters whose
-    variance is that of one far point do not count.
-    """
+def _mark_states(states: pl.LazyFrame, measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the states of clusters with points, with the column is_distorted of `measured`."""
     key = pl.col("cluster").cast(measured.collect_schema()["cluster"])
     flags = measured.select(*by, "cluster", "is_distorted")
     marked = states.filter(pl.col("n") > 0).with_columns(key)
-    marked = marked.join(flags, on=[*by, "cluster"], how="left", nulls_equal=True)
+    return marked.join(flags, on=[*by, "cluster"], how="left", nulls_equal=True)
+
+
+def find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return one row per partition, with n, n_dims, and the coordinates that hold most variance.
+
+    `states` has a row per cluster with n, m2, the list of sums of squares by coordinate, and
+    is_distorted, which tells that its variance is that of one far point: it does not count. The
+    coordinates are `places`, numbers from 1, and hold the `share` of the variance within clusters,
+    an average over the points, so that no bad cluster decides alone. Either one of them holds more
+    than 90 %, or several do whose spreads are at least ten times those of the others that vary,
+    which are at least a quarter. Both columns are NULL if there are none.
+    """
     n, m2 = pl.col("n"), pl.col("m2")
     counted = pl.when(~pl.col("is_distorted").fill_null(value=False)).then(
         n * ratio(m2, pl.col("total"))
     )
     variances = (
-        marked.select(
+        states.select(
             *by,
             "n",
             "m2",
@@ -460,29 +469,33 @@ def _coordinates_as_text(places: pl.Expr, names: tuple[str, ...]) -> pl.Expr:
     return pl.format("{} of {}{}", join(first.cast(pl.List(pl.String))), pl.col("n_dims"), named)
 
 
-def _find_dominant_coordinates(
+def dominant_as_text(names: tuple[str, ...]) -> pl.Expr:
+    """Return what to know about the coordinates of find_dominant_coordinates as text."""
+    is_one = pl.col("places").list.len() == 1
+    return pl.format(
+        "{} {} {} {} of the variance within clusters, so distances say little of the other "
+        "coordinates: pass the columns that were clustered on, such as scaled ones",
+        pl.when(is_one).then(pl.lit("coordinate")).otherwise(pl.lit("coordinates")),
+        _coordinates_as_text(pl.col("places"), names),
+        pl.when(is_one).then(pl.lit("holds")).otherwise(pl.lit("hold")),
+        percent_above(pl.col("share"), DOMINANT_SHARE),
+    )
+
+
+def _report_dominant_coordinates(
     dominant: pl.LazyFrame, by: list[str], names: tuple[str, ...]
 ) -> pl.LazyFrame:
     """Return the findings about coordinates that account for nearly all within-cluster variance."""
-    places = pl.col("places")
-    is_one = places.list.len() == 1
     return make_finding(
-        dominant.filter(places.is_not_null()),
+        dominant.filter(pl.col("places").is_not_null()),
         by,
         2,
         "dominant_coordinate",
         severity="warning",
-        coordinate=places.list.first(),
+        coordinate=pl.col("places").list.first(),
         n=pl.col("n"),
         value=pl.col("share"),
-        finding=pl.format(
-            "{} {} {} {} of the variance within clusters, so distances say little of the other "
-            "coordinates: pass the columns that were clustered on, such as scaled ones",
-            pl.when(is_one).then(pl.lit("coordinate")).otherwise(pl.lit("coordinates")),
-            _coordinates_as_text(places, names),
-            pl.when(is_one).then(pl.lit("holds")).otherwise(pl.lit("hold")),
-            percent_above(pl.col("share"), DOMINANT_SHARE),
-        ),
+        finding=dominant_as_text(names),
     )
 
 

@@ -9,13 +9,15 @@ import polars as pl
 from polars_clustereval.base.checks import choose_terms
 from polars_clustereval.base.counts import POINT_COUNTS
 from polars_clustereval.base.findings import remark_on_noise
-from polars_clustereval.base.frames import list_meanings, to_user_frame
+from polars_clustereval.base.frames import join_partitions, list_meanings, to_user_frame
 from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.score_facts import entries_of
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
 from .centroids import check_point_options
+from .distances import LongVectors
+from .findings import dominant_as_text, farness_of, find_dominant_coordinates, is_distorted
 from .report import report_of_clusters
 from .scatter import internal_scores
 from .two_passes import read_points_in_two_passes
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from polars_clustereval.base.counts import Count
     from polars_clustereval.base.score_facts import Entry
 
+    from .centroids import Points
     from .distances import Center, DistanceName
     from .vectors import Missing, Vector
 
@@ -70,6 +73,7 @@ def internal_summary(
           best.
         - meaning: what the index measures, in a few words. In the row of n_noise, it is a remark if
           a cluster looks like noise, as in internal_findings, or if no row has the cluster `noise`.
+          In the row of n_dims, it is the finding dominant_coordinate if there is one.
         - family: the kind of index, as in describe, or 'counts'.
 
         Without partition_by, every index is NULL if there are no rows. With partition_by, the
@@ -83,8 +87,7 @@ def internal_summary(
     Notes
     -----
     To see the definition, the range and the source of an index, call ``describe`` with its name, as
-    in ``describe("ssw")``. A column of another unit than the others can decide all indices:
-    internal_findings names such columns.
+    in ``describe("ssw")``.
     In SQL: ``FROM clustereval.internal_summary(tbl, [x, y], cluster)``.
 
     Examples
@@ -117,8 +120,28 @@ def internal_summary(
     clusters = points.spreads.filter(pl.col("n") > 0).select(*names, "cluster", cluster_size="n")
     rows = points.with_fault_check(long.join(meanings, on="metric"))
     rows = remark_on_noise(rows, names, counts, clusters, noise=noise, unit="point")
+    if points.distance.name != "cosine" and weights is None:
+        rows = _remark_on_coordinates(rows, points)
     summary = rows.sort(*names, "place", nulls_last=True).select(*names, *_LONG_COLUMNS)
     return show_whole_texts(to_user_frame(frame, summary, points.keys))
+
+
+def _remark_on_coordinates(summary: pl.LazyFrame, points: Points) -> pl.LazyFrame:
+    """Return the rows of a summary, with a remark in place of the meaning of n_dims if needed."""
+    is_squared = points.distance.name == "sqeuclidean"
+    farness = farness_of("radius", "mean_distance", is_squared=is_squared)
+    is_long = isinstance(points.form, LongVectors)
+    v = pl.col("v").arr.to_list() if is_long else pl.concat_list(points.form.columns("v"))
+    states = points.clusters.select(
+        *points.keys, "n", m2=pl.col("n") * v, is_distorted=is_distorted(farness)
+    )
+    dominant = find_dominant_coordinates(states, points.partition_keys)
+    found = dominant.select(*points.keys, coordinates=dominant_as_text(points.names))
+    remarked = join_partitions(summary, points.partition_keys, found, how="left")
+    is_n_dims = pl.col("metric") == "n_dims"
+    return remarked.with_columns(
+        meaning=pl.coalesce(pl.when(is_n_dims).then("coordinates"), "meaning")
+    )
 
 
 _LONG_COLUMNS = ("metric", "value", "best", "meaning", "family")

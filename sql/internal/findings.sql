@@ -111,6 +111,31 @@ CREATE OR REPLACE MACRO clustereval._cluster_coordinates(states) AS TABLE
   )
   SELECT * FROM compared WHERE m2 = 0 AND most > 0 AND n_means = n_clusters AND n_clusters > 1;
 
+-- What to know about the coordinates of _dominant_coordinates, as text. names: those of all, or
+-- NULL.
+CREATE OR REPLACE MACRO clustereval._dominant_as_text(places, n_dims, names, share) AS
+  concat(
+    CASE WHEN len(places) = 1 THEN 'coordinate ' ELSE 'coordinates ' END,
+    clustereval._coordinates_as_text(places, n_dims, names),
+    CASE WHEN len(places) = 1 THEN ' holds ' ELSE ' hold ' END,
+    clustereval._percent_above(share, clustereval._dominant_share()),
+    ' of the variance within clusters, so distances say little of the other coordinates: pass the',
+    ' columns that were clustered on, such as scaled ones'
+  );
+
+-- How many times as far as the points on average the farthest is from the center of a cluster.
+CREATE OR REPLACE MACRO clustereval._farness(max_distance, mean_distance, distance) AS
+  CASE
+    -- For squared distances, the root of the ratio is the ratio of lengths.
+    WHEN lower(distance) = 'sqeuclidean'
+      THEN sqrt(clustereval._ratio(max_distance, mean_distance))
+    ELSE clustereval._ratio(max_distance, mean_distance)
+  END;
+
+-- TRUE if the largest distance in a cluster of n points is more than a tenth of the sum of all.
+CREATE OR REPLACE MACRO clustereval._is_distorted(farness, n) AS
+  coalesce(farness > clustereval._far_ratio() AND 10 * farness > n, FALSE);
+
 -- The mean silhouette of a cluster that is not well separated, as text. upper and lower: the limits
 -- of its interval, which are the silhouette itself unless it is estimated from a sample.
 CREATE OR REPLACE MACRO clustereval._silhouette_as_text(silhouette, lower, upper) AS
@@ -188,12 +213,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   __ce_measured AS (
     SELECT
       own.partition_key, own.cluster AS cluster_key, own.n,
-      -- For squared distances, the root of the ratio is the ratio of lengths.
-      CASE
-        WHEN lower(distance) = 'sqeuclidean'
-          THEN sqrt(clustereval._ratio(own.max_distance, own.mean_distance))
-        ELSE clustereval._ratio(own.max_distance, own.mean_distance)
-      END AS farness,
+      clustereval._farness(own.max_distance, own.mean_distance, distance) AS farness,
       own.nearest_cluster AS nearest, spread.silhouette,
       spread.silhouette - clustereval._normal_quantile(0.95) * spread.std_error AS lower,
       spread.silhouette + clustereval._normal_quantile(0.95) * spread.std_error AS upper,
@@ -205,12 +225,8 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       ON spread.partition_key IS NOT DISTINCT FROM own.partition_key
       AND spread.cluster_key = own.cluster
   ),
-  -- The largest distance of a distorted cluster is more than a tenth of the sum of all.
   __ce_distorted AS (
-    SELECT
-      *,
-      coalesce(farness > clustereval._far_ratio() AND 10 * farness > n, FALSE) AS is_distorted
-    FROM __ce_measured
+    SELECT *, clustereval._is_distorted(farness, n) AS is_distorted FROM __ce_measured
   ),
   __ce_states AS MATERIALIZED (
     SELECT partition_key, one.cluster AS cluster_key, n, m2, mean
@@ -271,14 +287,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     UNION ALL
     SELECT
       partition_key, 2, 'warning', 'dominant_coordinate', NULL, NULL, places[1], n, share,
-      concat(
-        CASE WHEN len(places) = 1 THEN 'coordinate ' ELSE 'coordinates ' END,
-        clustereval._coordinates_as_text(places, n_dims, __ce_names),
-        CASE WHEN len(places) = 1 THEN ' holds ' ELSE ' hold ' END,
-        clustereval._percent_above(share, clustereval._dominant_share()),
-        ' of the variance within clusters, so distances say little of the other coordinates: pass',
-        ' the columns that were clustered on, such as scaled ones'
-      )
+      clustereval._dominant_as_text(places, n_dims, __ce_names, share)
     FROM __ce_dominant, __ce_columns
     UNION ALL
     SELECT

@@ -97,22 +97,22 @@ CREATE OR REPLACE MACRO clustereval._gap_totals(gaps, distance) AS TABLE
   FROM query_table(gaps)
   GROUP BY partition_key;
 
--- One row per cluster (partition_key, cluster, singleton_no) that has points: their number n, and
--- the norm of the vector of its coordinates' variances (variance_norm). coordinates: rows of
--- _moved_moments.
+-- One row per cluster (partition_key, cluster, singleton_no) that has points: their number n, the
+-- sums of squares by coordinate (a list, m2), and the norm of the vector of their variances
+-- (variance_norm). coordinates: rows of _moved_moments.
 CREATE OR REPLACE MACRO clustereval._variance_norms(coordinates) AS TABLE
   -- One row per cluster with the sums of squares of its coordinates.
   WITH clusters AS (
     SELECT
       partition_key, cluster, singleton_no,
       MAX(n) AS n,
-      list(n * variance ORDER BY i ASC NULLS LAST) AS squares
+      list(n * variance ORDER BY i ASC NULLS LAST) AS m2
     FROM query_table(coordinates)
     GROUP BY partition_key, cluster, singleton_no
   )
   SELECT
-    partition_key, cluster, singleton_no, n,
-    clustereval._scaled_norm(squares) / n AS variance_norm
+    partition_key, cluster, singleton_no, n, m2,
+    clustereval._scaled_norm(m2) / n AS variance_norm
   FROM clusters;
 
 -- One row per partition (a group of partition_by) with the spread of its coordinates: the mean over

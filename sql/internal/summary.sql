@@ -2,7 +2,7 @@
 
 -- The columns of internal_report in long form: one row per partition and count or index, with
 -- partition_key, metric (its name), value, best (its best value as text: a number, 'high' or 'low';
--- NULL if no value is best), meaning (what it measures, in a few words, or a remark on noise) and
+-- NULL if no value is best), meaning (what it measures, in a few words, or a remark) and
 -- family (its kind). The order is that of internal_report. All parameters are those of
 -- internal_report.
 -- Examples:
@@ -23,6 +23,14 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     SELECT * FROM clustereval._point_count_values(__ce_report)
     UNION ALL
     SELECT * FROM clustereval._index_values(__ce_report)
+  ),
+  __ce_columns AS (
+    SELECT
+      clustereval._coordinate_names(
+        clustereval._vector_text(concat('', alias(any_value(vector))))
+      ) AS __ce_names
+    FROM query_table(tbl)
+    WHERE FALSE
   )
   SELECT
     entry.partition_key,
@@ -33,12 +41,16 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
       CASE
         WHEN entry.metric = 'n_noise'
           THEN clustereval._noise_remark(noise_names, n, SUM(n_noise) OVER (), noise)
+        WHEN entry.metric = 'n_dims' AND len(dominant_places) > 0
+          AND lower(distance) <> 'cosine' AND weights IS NULL
+          THEN clustereval._dominant_as_text(dominant_places, n_dims, __ce_names, dominant_share)
       END,
       entry.meaning
     ) AS meaning,
     entry.family
   FROM entries AS entry
   JOIN __ce_report AS report ON report.partition_key IS NOT DISTINCT FROM entry.partition_key
+  CROSS JOIN __ce_columns
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )

@@ -239,5 +239,5 @@ def test_a_sample_is_told_of_references_if_they_are_faster(
     sample = ("--method", "sample", "--sample-size", "20")
     _, notes = noted(*call, *sample)
     words = "the time grows with sampled rows x rows x coordinates; faster: --reference-size 1000\n"
-    assert notes.endswith(words) if is_faster else not notes
-    assert noted(*call, *sample, "--reference-size", "300")[1] == ""
+    assert (words in notes) == is_faster
+    assert noted(*call, *sample, "--reference-size", "300")[1].count("\n") == 1

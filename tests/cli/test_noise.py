@@ -245,3 +245,19 @@ def test_labels_that_are_spelled_or_measured(
     pl.DataFrame({"species": labels * 9, "cluster": [0, 1, 1] * 9}).write_parquet(path)
     found = noted("external", path, *LABELED, "--engine=polars")[1]
     assert found == (f"clustereval: {path}: {words}\n" if words else "")
+
+
+@pytest.mark.parametrize("command", ["internal", "silhouette", "samples", "dunn", "pairwise"])
+def test_a_column_of_another_unit(noted: Noted, tmp_path: Path, command: str) -> None:
+    """The remark of internal_summary stands below every report on points."""
+    path = tmp_path / "rows.parquet"
+    x, y = pl.int_range(300) * 7 % 100, 1000 * (pl.int_range(300) * 13 % 37)
+    frame = pl.select(x=x, y=y, cluster=x // 50, run=pl.int_range(300) % 3)
+    frame.write_parquet(path)
+    call = (command, path, "--vector=x,y", "--cluster=cluster", "--engine=polars")
+    words = "coordinate 2 of 2 (y) holds over 99 % of the variance within clusters, so distances"
+    assert f"clustereval: {path}: {words}" in noted(*call)[1]
+    of = "in 3 of 3 partitions, "
+    assert f"clustereval: {path}: {of}{words}" in noted(*call, "--partition-by=run")[1]
+    frame.with_columns(pl.col("y") / 1000).write_parquet(path)
+    assert "coordinate" not in noted(*call)[1]

@@ -9,6 +9,7 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.base.score_facts import entries_of
+from tests.support.point_engines import call
 
 if TYPE_CHECKING:
     from tests.support.engines import Engine
@@ -35,7 +36,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def row_of_index(engine: Engine, frame: pl.DataFrame, **options: Any) -> list[dict[str, Any]]:
-    return engine.table("internal_summary", frame, "vector", "cluster", **options)
+    return call(engine, "internal_summary", frame, "vector", "cluster", **options)
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -44,7 +45,7 @@ def test_values_are_those_of_internal_report(
     engine: Engine, options: dict[str, Any], by: str | None
 ) -> None:
     options = {**options, "partition_by": by}
-    reports = engine.table("internal_report", POINTS, "vector", "cluster", **options)
+    reports = call(engine, "internal_report", POINTS, "vector", "cluster", **options)
     rows = row_of_index(engine, POINTS, **options)
     names = [*COUNTS, *INDICES]
     keys = [report.get("run") for report in reports]
@@ -96,6 +97,8 @@ MEANINGS = [
 def test_remarks_on_noise(engine: Engine, options: dict[str, Any], remark: str | None) -> None:
     """A cluster without a vector is no noise of the scores."""
     frame = POINTS.with_columns(pl.col("cluster").replace(0, 5))
+    # One coordinate has most of the variance, which is another remark.
+    frame = frame.with_columns(vector=pl.concat_list(pl.col("vector").list.get(1)))
     rows = row_of_index(engine, frame, **options)
     found = [row["meaning"] for row in rows if row["metric"] in COUNTS]
     assert found == [*MEANINGS[:2], remark or MEANINGS[2], *MEANINGS[3:]]
@@ -105,6 +108,52 @@ def test_remarks_on_noise(engine: Engine, options: dict[str, Any], remark: str |
         )
         rows = row_of_index(engine, without)
         assert [row["meaning"] for row in rows][: len(COUNTS)] == MEANINGS
+
+
+UNSCALED = pl.DataFrame(
+    {
+        "x": [0.0, 1.0, 2.0, 9.0, 10.0, 11.0] * 2,
+        "y": [100.0 * (i % 5) for i in range(6)] + [1.0, 0.0, 2.0, 2.0, 0.0, 1.0],
+        "cluster": [0, 0, 0, 1, 1, 1] * 2,
+        "run": ["unscaled"] * 6 + ["scaled"] * 6,
+    }
+)
+REMARK = (
+    "coordinate 2 of 2 (y) holds over 99 % of the variance within clusters, so distances say "
+    "little of the other coordinates: pass the columns that were clustered on, such as scaled ones"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "remark"),
+    [
+        ({}, REMARK),
+        ({"distance": "sqeuclidean"}, REMARK),
+        ({"distance": "cityblock", "center": "median"}, REMARK),
+        ({"distance": "cosine"}, MEANINGS[3]),
+        ({"weights": [1.0, 2.0]}, MEANINGS[3]),
+    ],
+)
+def test_remarks_on_unscaled_columns(engine: Engine, options: dict[str, Any], remark: str) -> None:
+    given: dict[str, Any] = {"partition_by": "run", **options}
+    rows = call(engine, "internal_summary", UNSCALED, ["x", "y"], "cluster", **given)
+    found = {row["run"]: row["meaning"] for row in rows if row["metric"] == "n_dims"}
+    assert found == {"scaled": MEANINGS[3], "unscaled": remark}
+
+
+@pytest.mark.parametrize("n_rows", [200, 20_000])
+def test_the_remark_is_the_finding(engine: Engine, n_rows: int) -> None:
+    """A far point is no unscaled column, and long vectors have no names."""
+    i, sample = pl.int_range(n_rows), {"method": "sample", "sample_size": 50}
+    frame = pl.select(cluster=i % 3, v=pl.concat_list(*((i * (k + 1)).cos() for k in range(40))))
+    for last, n_found in ((50 * i.sin(), 1), (pl.when(i == 0).then(1e4).otherwise(i.sin()), 0)):
+        table = frame.with_columns(v=pl.concat_list("v", last))
+        findings = call(engine, "internal_findings", table, "v", "cluster", **sample)
+        texts = [row["finding"] for row in findings if row["code"] == "dominant_coordinate"]
+        rows = call(engine, "internal_summary", table, "v", "cluster")
+        remarks = [row["meaning"] for row in rows if row["metric"] == "n_dims"]
+        assert len(texts) == n_found
+        assert remarks == (texts or [MEANINGS[3]])
 
 
 def test_a_partition_named_as_a_column_of_the_summary_is_refused() -> None:
