@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: Columns of a report that to_sql leaves out if it is not adjusted.
 ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
 #: Columns of private macros that only summaries read.
-_NOTES = ("noise_names", "dominant_places", "dominant_share")
+_NOTES = ("noise_names", "states")
 
 
 @dataclass(frozen=True)

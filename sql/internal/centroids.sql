@@ -151,10 +151,10 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
   overall_coordinates AS (
     SELECT
       own.partition_key, own.i,
-      COALESCE(
+      CASE WHEN COUNT(own.center) = COUNT(*) THEN COALESCE(
         MAX(medians.median),
         clustereval._clamp(fsum(own.n * own.center) / fsum(own.n), MIN(own.center), MAX(own.center))
-      ) AS center
+      ) END AS center
     FROM query_table(coordinates) AS own
     LEFT JOIN medians
       ON medians.partition_key IS NOT DISTINCT FROM own.partition_key
@@ -168,6 +168,7 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
       list(overall_coordinates.center ORDER BY i ASC NULLS LAST) AS center
     FROM overall_coordinates
     GROUP BY partition_key
+    HAVING COUNT(overall_coordinates.center) = COUNT(*)
   ),
   -- One row per cluster with its size and its center.
   clusters AS (

@@ -153,13 +153,22 @@ CREATE OR REPLACE MACRO clustereval._user_center(x, origin, weights, distance, p
     )
   END;
 
+-- A copy of the vector x with NaN for NULL. DuckDB's functions of two lists raise an error for a
+-- NULL even in a row that is filtered out, and sometimes without any NULL (in a column of a Parquet
+-- file). When they do, they are called again with a copy.
+CREATE OR REPLACE MACRO clustereval._nulls_to_nan(x) AS
+  list_transform(x, lambda __ce_x: coalesce(__ce_x, CAST('nan' AS DOUBLE)));
+
 -- The vector x, a list, or NULL if it has to be left out. That is the case if all of its
 -- coordinates are NULL, or if one coordinate is NULL and the option missing is 'drop'. A single
 -- NULL inside a list would make all rows take the slow forms of distances, those of _nulls_to_nan.
 -- For nearly every row, the first coordinate is enough to decide.
 CREATE OR REPLACE MACRO clustereval._complete_vector(x, missing) AS
   CASE
-    WHEN missing = 'drop' AND list_count(x) < len(x) THEN NULL
+    WHEN missing = 'drop'
+    -- The copy has no NULL in a row that is left out either, which would make functions of two
+    -- lists take their slow forms.
+    THEN clustereval._nulls_to_nan(CASE WHEN list_count(x) < len(x) THEN NULL ELSE x END)
     WHEN x[1] IS NULL AND list_count(x) < len(x) AND list_count(x) = 0 THEN NULL
     ELSE x
   END;
@@ -168,12 +177,6 @@ CREATE OR REPLACE MACRO clustereval._complete_vector(x, missing) AS
 -- option missing is 'drop'. An empty vector is not missing; it is an error.
 CREATE OR REPLACE MACRO clustereval._has_coordinates(x, missing) AS
   coalesce((missing = 'error' AND list_count(x) > 0) OR len(x) = 0, FALSE);
-
--- A copy of the vector x with NaN for NULL. DuckDB's functions of two lists raise an error for a
--- NULL even in a row that is filtered out, and sometimes without any NULL (in a column of a Parquet
--- file). When they do, they are called again with a copy.
-CREATE OR REPLACE MACRO clustereval._nulls_to_nan(x) AS
-  list_transform(x, lambda __ce_x: coalesce(__ce_x, CAST('nan' AS DOUBLE)));
 
 -- Sum of the squared coordinates of the vector x, NaN if a coordinate is NULL.
 CREATE OR REPLACE MACRO clustereval._sum_of_squares(x) AS

@@ -200,6 +200,7 @@ CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
   FROM coordinates;
 
 -- Like _coordinate_moments, for few points. It needs no blocks, and therefore has a shorter plan.
+-- high is NaN if a coordinate is NULL or NaN.
 CREATE OR REPLACE MACRO clustereval._unnested_moments(points, center) AS TABLE
   WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
@@ -218,7 +219,7 @@ CREATE OR REPLACE MACRO clustereval._unnested_moments(points, center) AS TABLE
     ) AS center,
     CASE WHEN MIN(x) = MAX(x) THEN 0.0 ELSE clustereval._variance(x) END AS variance,
     MIN(x) AS low,
-    MAX(x) AS high
+    CASE WHEN COUNT(x) < COUNT(*) THEN CAST('nan' AS DOUBLE) ELSE MAX(x) END AS high
   FROM coordinate_values
   GROUP BY partition_key, cluster, singleton_no, i;
 
@@ -267,13 +268,13 @@ CREATE OR REPLACE MACRO clustereval._suspect_partitions(
 
 -- One row per partition: origin, the list that is subtracted from its vectors so that coordinates
 -- far from 0 keep their digits, NULL if they need not be moved; overflows, TRUE if distances
--- between its points, or the sums of their squares, may overflow; and underflows, TRUE if the
--- squares of all distances are so small that they have few digits. A coordinate of the origin is
--- the coordinate nearest to 0 of all points, if two conditions hold: all points lie on one side of
--- 0, and a spread above 0, either of a cluster or of all points, is below 1/1024 of that
--- coordinate. Otherwise it is 0. It is never larger than the numbers from which it is subtracted,
--- so no digit is lost, however far away other points are. There is no row for cosine. extents: rows
--- of _coordinate_moments; the rest are options.
+-- between its points, or the sums of their squares, may overflow, or if a coordinate is no number;
+-- and underflows, TRUE if the squares of all distances are so small that they have few digits. A
+-- coordinate of the origin is the coordinate nearest to 0 of all points, if two conditions hold:
+-- all points lie on one side of 0, and a spread above 0, either of a cluster or of all points, is
+-- below 1/1024 of that coordinate. Otherwise it is 0. It is never larger than the numbers from
+-- which it is subtracted, so no digit is lost, however far away other points are. There is no row
+-- for cosine. extents: rows of _coordinate_moments; the rest are options.
 CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, weights) AS TABLE
   -- Extent of each coordinate in a partition.
   WITH extremes AS (
@@ -323,7 +324,7 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, wei
   )
   SELECT
     partition_key,
-    CASE WHEN n_moved > 0 THEN nearest END AS origin,
+    CASE WHEN n_moved > 0 AND isfinite(n * n * square) THEN nearest END AS origin,
     NOT coalesce(isfinite(n * n * square), FALSE) AS overflows,
     -- Squares of distances down to 1e-9 times the diagonal have all of their digits.
     n_spread > 0 AND square < 1e-290 AS underflows
@@ -409,7 +410,10 @@ CREATE OR REPLACE MACRO clustereval._moved_moments(
   -- Moments of the points as they are after the move.
   all_moments AS (
     SELECT
-      own.partition_key, own.cluster, own.singleton_no, own.i, own.n, own.center, own.variance
+      own.partition_key, own.cluster, own.singleton_no, own.i, own.n,
+      -- Without centers no distance is computed, each by an exception, before the error is raised.
+      CASE WHEN origin.overflows THEN NULL ELSE own.center END AS center,
+      own.variance
     FROM query_table(moments) AS own
     LEFT JOIN query_table(origins) AS origin
       ON origin.partition_key IS NOT DISTINCT FROM own.partition_key

@@ -15,19 +15,23 @@ CREATE OR REPLACE MACRO clustereval._report_of_clusters(
   spread_totals AS (SELECT * FROM clustereval._spread_totals(clusters, distance, p)),
   gap_totals AS (SELECT * FROM clustereval._gap_totals(gaps, distance)),
   variance_totals AS (SELECT * FROM clustereval._variance_totals(coordinates)),
+  -- A list, which a query that does not read it leaves out with its variances.
   states AS (
     SELECT
-      own.partition_key, own.n, norms.m2,
-      clustereval._is_distorted(
-        clustereval._farness(own.radius, own.mean_distance, distance), own.n
-      ) AS is_distorted
+      own.partition_key,
+      list({
+        'n': own.n, 'm2': norms.m2,
+        'is_distorted': clustereval._is_distorted(
+          clustereval._farness(own.radius, own.mean_distance, distance), own.n
+        )
+      }) AS states
     FROM query_table(clusters) AS own
     JOIN clustereval._variance_norms(coordinates) AS norms
       ON norms.partition_key IS NOT DISTINCT FROM own.partition_key
       AND norms.cluster = own.cluster
       AND norms.singleton_no = own.singleton_no
+    GROUP BY own.partition_key
   ),
-  dominant AS (SELECT * FROM clustereval._dominant_coordinates(states)),
   -- One row per partition with the sums from which its indices are computed.
   statistics AS (
     SELECT
@@ -40,14 +44,14 @@ CREATE OR REPLACE MACRO clustereval._report_of_clusters(
       gaps.least_gap, gaps.most_gap, gaps.least_squared_gap, gaps.gap_sum,
       gaps.overlap_sum, gaps.inverse_gap_sum,
       variances.variance_norm_sum, variances.mean_between_share, variances.total_squares_norm,
-      dominant.places AS dominant_places, dominant.share AS dominant_share
+      states.states
     FROM counts
     LEFT JOIN spread_totals AS spread
       ON spread.partition_key IS NOT DISTINCT FROM counts.partition_key
     LEFT JOIN gap_totals AS gaps ON gaps.partition_key IS NOT DISTINCT FROM counts.partition_key
     LEFT JOIN variance_totals AS variances
       ON variances.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN dominant ON dominant.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN states ON states.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT
     partition_key,
@@ -93,7 +97,7 @@ CREATE OR REPLACE MACRO clustereval._report_of_clusters(
     clustereval._finite_or_null(
       clustereval._ratio(most_gap, least_gap) * inverse_gap_sum
     ) AS sd_separation,
-    noise_names, dominant_places, dominant_share
+    noise_names, states
   FROM statistics;
 
 -- One row per partition (a group of partition_by): the columns of _report_of_clusters, for the
@@ -163,7 +167,7 @@ CREATE OR REPLACE MACRO clustereval.internal_report(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
   noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
-  SELECT * EXCLUDE (noise_names, dominant_places, dominant_share)
+  SELECT * EXCLUDE (noise_names, states)
   FROM clustereval._internal_report(
     tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as, missing
   )

@@ -540,7 +540,7 @@ CREATE OR REPLACE MACRO clustereval.internal_report_from_states(
     FROM __ce_origins
     WHERE overflows OR underflows
   )
-  SELECT * EXCLUDE (noise_names, dominant_places, dominant_share) REPLACE (
+  SELECT * EXCLUDE (noise_names, states) REPLACE (
     CASE WHEN lower(distance) = 'sqeuclidean' THEN compactness END AS compactness,
     CASE WHEN lower(distance) = 'sqeuclidean' THEN davies_bouldin_score END AS davies_bouldin_score,
     CASE WHEN lower(distance) = 'sqeuclidean' THEN pbm_index END AS pbm_index

@@ -24,6 +24,13 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     UNION ALL
     SELECT * FROM clustereval._index_values(__ce_report)
   ),
+  states AS (
+    SELECT
+      partition_key,
+      state['n'] AS n, state['m2'] AS m2, state['is_distorted'] AS is_distorted
+    FROM (SELECT partition_key, unnest(states) AS state FROM __ce_report)
+  ),
+  __ce_dominant AS (SELECT * FROM clustereval._dominant_coordinates(states)),
   __ce_columns AS (
     SELECT
       clustereval._coordinate_names(
@@ -40,16 +47,18 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     COALESCE(
       CASE
         WHEN entry.metric = 'n_noise'
-          THEN clustereval._noise_remark(noise_names, n, SUM(n_noise) OVER (), noise)
-        WHEN entry.metric = 'n_dims' AND len(dominant_places) > 0
+          THEN clustereval._noise_remark(noise_names, report.n, SUM(n_noise) OVER (), noise)
+        WHEN entry.metric = 'n_dims' AND len(places) > 0
           AND lower(distance) <> 'cosine' AND weights IS NULL
-          THEN clustereval._dominant_as_text(dominant_places, n_dims, __ce_names, dominant_share)
+          THEN clustereval._dominant_as_text(places, dominant.n_dims, __ce_names, share)
       END,
       entry.meaning
     ) AS meaning,
     entry.family
   FROM entries AS entry
   JOIN __ce_report AS report ON report.partition_key IS NOT DISTINCT FROM entry.partition_key
+  LEFT JOIN __ce_dominant AS dominant
+    ON dominant.partition_key IS NOT DISTINCT FROM entry.partition_key
   CROSS JOIN __ce_columns
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
