@@ -151,10 +151,10 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
   overall_coordinates AS (
     SELECT
       own.partition_key, own.i,
-      CASE WHEN COUNT(own.center) = COUNT(*) THEN COALESCE(
+      COALESCE(
         MAX(medians.median),
         clustereval._clamp(fsum(own.n * own.center) / fsum(own.n), MIN(own.center), MAX(own.center))
-      ) END AS center
+      ) AS center
     FROM query_table(coordinates) AS own
     LEFT JOIN medians
       ON medians.partition_key IS NOT DISTINCT FROM own.partition_key
@@ -168,7 +168,6 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
       list(overall_coordinates.center ORDER BY i ASC NULLS LAST) AS center
     FROM overall_coordinates
     GROUP BY partition_key
-    HAVING COUNT(overall_coordinates.center) = COUNT(*)
   ),
   -- One row per cluster with its size and its center.
   clusters AS (
@@ -187,6 +186,12 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
   FROM clusters AS own
   JOIN overall ON overall.partition_key IS NOT DISTINCT FROM own.partition_key;
 
+-- TRUE for a row that is kept and whose center is known. If its coordinates are NULL, as those of
+-- _check_extent, an error will be raised, and no distance is computed before: each would cost an
+-- exception.
+CREATE OR REPLACE MACRO clustereval._check_center(kept, center) AS
+  kept AND center[1] IS NOT NULL;
+
 -- One row per cluster: its key (partition_key, cluster, singleton_no); its numbers of rows that are
 -- kept (n), dropped (n_dropped) and noise (n_noise); sums of the distances of its points to its
 -- center (distances, squared ssw, largest radius) and to the center of the partition
@@ -204,11 +209,11 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
       point.partition_key, point.cluster, point.singleton_no,
       point.kept, point.dropped, point.noisy,
       CASE
-        WHEN point.kept
+        WHEN clustereval._check_center(point.kept, target.center)
         THEN clustereval._distance(point.point, target.center, distance, p)
       END AS own_distance,
       CASE
-        WHEN point.kept
+        WHEN clustereval._check_center(point.kept, target.overall_center)
         THEN clustereval._distance(point.point, target.overall_center, distance, p)
       END AS overall_distance,
       lower(distance) = 'cosine' AND point.kept AND clustereval._norm(point.point) = 0

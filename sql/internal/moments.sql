@@ -324,7 +324,7 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, wei
   )
   SELECT
     partition_key,
-    CASE WHEN n_moved > 0 AND isfinite(n * n * square) THEN nearest END AS origin,
+    CASE WHEN n_moved > 0 THEN nearest END AS origin,
     NOT coalesce(isfinite(n * n * square), FALSE) AS overflows,
     -- Squares of distances down to 1e-9 times the diagonal have all of their digits.
     n_spread > 0 AND square < 1e-290 AS underflows
@@ -392,6 +392,11 @@ CREATE OR REPLACE MACRO clustereval._scale_moments(moments, distance, p, weights
     variance * factor * factor AS variance
   FROM factors;
 
+-- The coordinate center of a cluster, or NULL if the error that distances overflow, or that a
+-- coordinate is no number, will be raised.
+CREATE OR REPLACE MACRO clustereval._check_extent(center, overflows) AS
+  CASE WHEN overflows THEN NULL ELSE center END;
+
 -- One row per cluster and coordinate with its moments: _scale_moments of points, the rows of
 -- _move_points. moments, the rows of _coordinate_moments of the points before they were moved, are
 -- used for the partitions that are not in origins (_partition_origins). The points of the other
@@ -411,8 +416,7 @@ CREATE OR REPLACE MACRO clustereval._moved_moments(
   all_moments AS (
     SELECT
       own.partition_key, own.cluster, own.singleton_no, own.i, own.n,
-      -- Without centers no distance is computed, each by an exception, before the error is raised.
-      CASE WHEN origin.overflows THEN NULL ELSE own.center END AS center,
+      clustereval._check_extent(own.center, origin.overflows) AS center,
       own.variance
     FROM query_table(moments) AS own
     LEFT JOIN query_table(origins) AS origin
