@@ -57,6 +57,7 @@ _FINDING_COLUMNS = (
     "value",
     "finding",
 )
+_COUNTS = ("n", "n_dropped", "n_noise", "n_clusters")
 #: The number of standard errors to each limit of a 95 % interval.
 _ERRORS = NormalDist().inv_cdf(0.975)
 
@@ -171,8 +172,11 @@ def internal_findings(
     by = list(inner)
     marked: dict[str, Any] = {"partition_by": by or None, "missing": missing, "noise": noise}
     points: dict[str, Any] = {**marked, "distance": distance, "p": p, "weights": weights}
-    counts = internal_report(rows, vector, cluster, **points, noise_as=noise_as)
     marked["noise_as"] = points["noise_as"] = noise_of_findings(noise_as)
+    counts = internal_report(rows, vector, cluster, **points, metrics=_COUNTS)
+    if noise_as == "singletons":
+        # Noise is points and clusters, although no cluster is compared with it.
+        counts = counts.with_columns(pl.col("n", "n_clusters") + pl.col("n_noise"))
     clusters = internal_cluster_report(rows, vector, cluster, **points)
     silhouettes = silhouette_clusters(
         rows,

@@ -172,39 +172,68 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL, method := 'exact',
   sample_size := NULL, reference_size := NULL, random_state := 0, missing := 'error'
 ) AS TABLE
-  WITH __ce_report AS MATERIALIZED (
-    SELECT partition_key, n, n_dropped, n_noise, n_clusters
-    FROM clustereval.internal_report(
-      tbl, vector, cluster, distance := distance, p := p, partition_by := partition_by,
-      noise := noise, noise_as := noise_as, weights := weights, missing := missing
+  WITH __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(tbl, vector, cluster, partition_by, noise, id)
+  ),
+  __ce_rows AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._points(
+      tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
+      noise, clustereval._noise_of_findings(noise_as), missing, id
+    )
+  ),
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, 'mean', weights
+    )
+  ),
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, 'mean', weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, 'mean')
+  ),
+  __ce_spreads AS MATERIALIZED (
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_arguments, __ce_centers, clustereval._plain_distance_name(distance, p), p
+    )
+  ),
+  __ce_points_check AS (
+    SELECT * FROM clustereval._check_points(
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
     )
   ),
   __ce_clusters AS MATERIALIZED (
-    SELECT * EXCLUDE (centroid)
-    FROM clustereval.internal_cluster_report(
-      tbl, vector, cluster, distance := distance, p := p, partition_by := partition_by,
-      noise := noise, noise_as := clustereval._noise_of_findings(noise_as), weights := weights,
-      missing := missing
-    ) AS one
-    WHERE one.cluster IS NOT NULL
+    SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
   ),
-  __ce_silhouettes AS MATERIALIZED (
-    SELECT
-      partition_key, one.cluster AS cluster_key, silhouette,
-      CASE WHEN method = 'sample' THEN std_error ELSE 0.0 END AS std_error
-    FROM clustereval.silhouette_clusters(
-      tbl, vector, cluster, id, distance := distance, p := p, partition_by := partition_by,
-      noise := noise, noise_as := clustereval._noise_of_findings(noise_as), weights := weights,
-      method := method, sample_size := sample_size, reference_size := reference_size,
-      random_state := random_state, missing := missing
-    ) AS one
-    WHERE one.cluster IS NOT NULL
+  __ce_centered AS MATERIALIZED (
+    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
-  __ce_row_counts AS (
+  __ce_gaps AS (
+    SELECT * FROM clustereval._centroid_gaps(
+      __ce_centered, clustereval._plain_distance_name(distance, p), p
+    )
+  ),
+  __ce_silhouettes AS (
+    SELECT * FROM clustereval._cluster_silhouettes(
+      __ce_points, __ce_clusters, __ce_points_check, distance, p, method, 'nearest', sample_size,
+      reference_size, random_state
+    )
+  ),
+  -- As singletons, noise is points and clusters, although no cluster is compared with it.
+  __ce_row_counts AS MATERIALIZED (
     SELECT
-      partition_key, n AS total, n_dropped, n_noise, n_clusters,
-      n + CASE WHEN noise_as = 'drop' THEN n_noise ELSE 0 END AS total_noise
-    FROM __ce_report
+      partition_key,
+      total + CASE WHEN noise_as = 'singletons' THEN n_noise ELSE 0 END AS total,
+      n_dropped, n_noise,
+      n_clusters + CASE WHEN noise_as = 'singletons' THEN n_noise ELSE 0 END AS n_clusters,
+      total + CASE WHEN noise_as = 'cluster' THEN 0 ELSE n_noise END AS total_noise
+    FROM clustereval._point_row_counts(__ce_spreads)
   ),
   __ce_sizes AS (
     SELECT partition_key, one.cluster, n AS cluster_size
@@ -212,39 +241,32 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   ),
   __ce_measured AS (
     SELECT
-      own.partition_key, own.cluster AS cluster_key, own.n,
-      clustereval._farness(own.max_distance, own.mean_distance, distance) AS farness,
-      own.nearest_cluster AS nearest, spread.silhouette,
-      spread.silhouette - clustereval._normal_quantile(0.95) * spread.std_error AS lower,
-      spread.silhouette + clustereval._normal_quantile(0.95) * spread.std_error AS upper,
+      own.partition_key, own.cluster AS cluster_key, own.n, own.variances AS m2, own.mean,
+      clustereval._farness(spread.radius, spread.mean_distance, distance) AS farness,
+      gap.nearest, averaged.silhouette,
+      averaged.silhouette - clustereval._normal_quantile(0.95) * averaged.error AS lower,
+      averaged.silhouette + clustereval._normal_quantile(0.95) * averaged.error AS upper,
       counts.total, counts.n_clusters
     FROM __ce_clusters AS own
     JOIN __ce_row_counts AS counts
       ON counts.partition_key IS NOT DISTINCT FROM own.partition_key
-    LEFT JOIN __ce_silhouettes AS spread
+    JOIN __ce_centered AS spread
       ON spread.partition_key IS NOT DISTINCT FROM own.partition_key
-      AND spread.cluster_key = own.cluster
+      AND spread.cluster = own.cluster
+    LEFT JOIN __ce_gaps AS gap ON gap.number = spread.number
+    LEFT JOIN (
+      SELECT
+        number, silhouette, CASE WHEN method = 'sample' THEN std_error ELSE 0.0 END AS error
+      FROM __ce_silhouettes
+    ) AS averaged
+      ON averaged.number = own.number
   ),
-  __ce_distorted AS (
+  __ce_distorted AS MATERIALIZED (
     SELECT *, clustereval._is_distorted(farness, n) AS is_distorted FROM __ce_measured
-  ),
-  __ce_states AS MATERIALIZED (
-    SELECT partition_key, one.cluster AS cluster_key, n, m2, mean
-    FROM clustereval.cluster_states(
-      tbl, vector, cluster, partition_by := partition_by, noise := noise,
-      noise_as := clustereval._noise_of_findings(noise_as), missing := missing
-    ) AS one
-  ),
-  __ce_marked_states AS (
-    SELECT state.partition_key, state.n, state.m2, coalesce(own.is_distorted, FALSE) AS is_distorted
-    FROM __ce_states AS state
-    LEFT JOIN __ce_distorted AS own
-      ON own.partition_key IS NOT DISTINCT FROM state.partition_key
-      AND own.cluster_key = state.cluster_key
   ),
   __ce_dominant AS MATERIALIZED (
     SELECT *
-    FROM clustereval._dominant_coordinates(__ce_marked_states)
+    FROM clustereval._dominant_coordinates(__ce_distorted)
     WHERE lower(distance) <> 'cosine' AND weights IS NULL
   ),
   -- Silhouettes that say something of their cluster: not of a column or a point.
@@ -282,7 +304,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
         'coordinate ', clustereval._coordinates_as_text([coordinate], n_dims, __ce_names),
         ' has one value in each cluster, which no other cluster has: is it made from the cluster?'
       )
-    FROM clustereval._cluster_coordinates(__ce_states), __ce_columns
+    FROM clustereval._cluster_coordinates(__ce_distorted), __ce_columns
     WHERE lower(distance) <> 'cosine' AND weights IS NULL
     UNION ALL
     SELECT
@@ -351,6 +373,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     method, 'nearest', sample_size, reference_size, random_state,
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   ))
+    AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)
     AND (
       noise IS NOT NULL OR code = 'unnamed_noise'
       OR NOT (clustereval._looks_like_noise(cluster_key) OR clustereval._looks_like_noise(other))

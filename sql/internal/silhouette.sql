@@ -3,6 +3,96 @@
 -- A query is a point whose silhouette is computed; see point_silhouettes.sql.
 
 ---------------------------------------------------------------------------------------------------
+-- Statistics
+---------------------------------------------------------------------------------------------------
+
+-- One row per cluster (number) with the means of its points: a, b and silhouette of
+-- silhouette_samples, and std_error, NULL unless estimated. points: rows of _move_points; clusters:
+-- rows of _cluster_moments; checks: those of _check_points; the rest are options.
+CREATE OR REPLACE MACRO clustereval._cluster_silhouettes(
+  points, clusters, checks, distance, p, method, "between", sample_size, reference_size,
+  random_state
+) AS TABLE
+  WITH __ce_streamed_members AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._cluster_members(points, clusters, checks)
+  ),
+  -- Members, stored because they are read several times.
+  __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
+  -- Members whose silhouettes may be computed.
+  __ce_population AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
+  ),
+  -- Ids of the members.
+  __ce_ids AS (
+    SELECT
+      member.row_no, member.number, member.partition_no,
+      member.id, member.has_default_id
+    FROM __ce_population AS member
+  ),
+  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_ids)),
+  __ce_drawn AS MATERIALIZED (
+    SELECT * FROM clustereval._drawn_members(
+      __ce_population, __ce_ids, __ce_ids_check, sample_size, reference_size, random_state
+    )
+  ),
+  __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
+  __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
+  -- Members whose silhouettes are computed.
+  __ce_queries AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._select_queries(distance, p, method, reference_size))
+  ),
+  __ce_mean_distances AS (
+    SELECT * FROM clustereval._mean_distances(
+      __ce_queries, __ce_members, __ce_references, clusters, distance, p, method, "between",
+      NULL, reference_size
+    )
+  ),
+  __ce_plain_silhouettes AS (
+    SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, clusters)
+  ),
+  __ce_unbiased_silhouettes AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._unbiased_silhouettes(__ce_plain_silhouettes)
+  ),
+  -- Silhouettes of points, of which means are computed.
+  __ce_silhouettes AS (
+    SELECT * FROM query(clustereval._select_silhouettes_to_average(distance, p, reference_size))
+  ),
+  __ce_no_errors AS NOT MATERIALIZED (
+    SELECT
+      number AS group_no,
+      CAST(NULL AS DOUBLE) AS variance,
+      CAST(NULL AS DOUBLE) AS std_error
+    FROM query_table(clusters)
+    WHERE FALSE
+  ),
+  __ce_reference_variances AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._reference_variances(
+      __ce_mean_distances, __ce_queries, __ce_references, clusters,
+      clustereval._plain_distance_name(distance, p), p, reference_size, 'cluster'
+    )
+  ),
+  __ce_variances AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._select_reference_variances(distance, p, reference_size))
+  ),
+  __ce_sample_errors AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._sample_errors(__ce_silhouettes, __ce_variances, 'cluster')
+  ),
+  __ce_errors AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_errors(method))),
+  -- One row per cluster with the means over its points.
+  __ce_cluster_means AS (
+    SELECT
+      number,
+      clustereval._compensated_sum(a_lower) / COUNT(*) AS a,
+      clustereval._compensated_sum(b_lower) / COUNT(*) AS b,
+      clustereval._compensated_sum(lower) / COUNT(*) AS silhouette
+    FROM __ce_silhouettes
+    GROUP BY number
+  )
+  SELECT averaged.*, errors.std_error
+  FROM __ce_cluster_means AS averaged
+  LEFT JOIN __ce_errors AS errors ON errors.group_no = averaged.number;
+
+---------------------------------------------------------------------------------------------------
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
@@ -184,80 +274,11 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
   ),
-  __ce_streamed_members AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
-  ),
-  -- Members, stored because they are read several times.
-  __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
-  -- Members whose silhouettes may be computed.
-  __ce_population AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
-  ),
-  -- Ids of the members.
-  __ce_ids AS (
-    SELECT
-      member.row_no, member.number, member.partition_no,
-      member.id, member.has_default_id
-    FROM __ce_population AS member
-  ),
-  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_ids)),
-  __ce_drawn AS MATERIALIZED (
-    SELECT * FROM clustereval._drawn_members(
-      __ce_population, __ce_ids, __ce_ids_check, sample_size, reference_size, random_state
-    )
-  ),
-  __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
-  __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
-  -- Members whose silhouettes are computed.
-  __ce_queries AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_queries(distance, p, method, reference_size))
-  ),
-  __ce_mean_distances AS (
-    SELECT * FROM clustereval._mean_distances(
-      __ce_queries, __ce_members, __ce_references, __ce_clusters, distance, p, method, "between",
-      NULL, reference_size
-    )
-  ),
-  __ce_plain_silhouettes AS (
-    SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
-  ),
-  __ce_unbiased_silhouettes AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._unbiased_silhouettes(__ce_plain_silhouettes)
-  ),
-  -- Silhouettes of points, of which means are computed.
   __ce_silhouettes AS (
-    SELECT * FROM query(clustereval._select_silhouettes_to_average(distance, p, reference_size))
-  ),
-  __ce_no_errors AS NOT MATERIALIZED (
-    SELECT
-      number AS group_no,
-      CAST(NULL AS DOUBLE) AS variance,
-      CAST(NULL AS DOUBLE) AS std_error
-    FROM __ce_clusters
-    WHERE FALSE
-  ),
-  __ce_reference_variances AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._reference_variances(
-      __ce_mean_distances, __ce_queries, __ce_references, __ce_clusters,
-      clustereval._plain_distance_name(distance, p), p, reference_size, 'cluster'
+    SELECT * FROM clustereval._cluster_silhouettes(
+      __ce_points, __ce_clusters, __ce_points_check, distance, p, method, "between", sample_size,
+      reference_size, random_state
     )
-  ),
-  __ce_variances AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_reference_variances(distance, p, reference_size))
-  ),
-  __ce_sample_errors AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._sample_errors(__ce_silhouettes, __ce_variances, 'cluster')
-  ),
-  __ce_errors AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_errors(method))),
-  -- One row per cluster with the means over its points.
-  __ce_cluster_means AS (
-    SELECT
-      number,
-      clustereval._compensated_sum(a_lower) / COUNT(*) AS a,
-      clustereval._compensated_sum(b_lower) / COUNT(*) AS b,
-      clustereval._compensated_sum(lower) / COUNT(*) AS silhouette
-    FROM __ce_silhouettes
-    GROUP BY number
   )
   SELECT
     own.partition_key,
@@ -266,10 +287,9 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
     averaged.a,
     averaged.b,
     averaged.silhouette,
-    errors.std_error
+    averaged.std_error
   FROM __ce_clusters AS own
-  LEFT JOIN __ce_cluster_means AS averaged ON averaged.number = own.number
-  LEFT JOIN __ce_errors AS errors ON errors.group_no = own.number
+  LEFT JOIN __ce_silhouettes AS averaged ON averaged.number = own.number
   WHERE clustereval._check_options(clustereval._valid_means_options(
     method, "between", sample_size, reference_size, random_state,
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)

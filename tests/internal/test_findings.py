@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import silhouette_samples as sklearn_silhouettes
 
+import polars_clustereval as ce
 from tests.external.test_findings import assert_no_contradiction
 from tests.support.compare import is_near
 from tests.support.engines import ENGINES, Engine, make
@@ -49,6 +51,52 @@ APART = squares((0, 0), (20, 0), (0, 20))
 # ----------------------------------------------------------------------------------------------
 # Each code, where it is and where it is not
 # ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise_as", ["drop", "singletons"])
+def test_noise_is_not_compared_and_may_have_gaps(engine: Engine, noise_as: str) -> None:
+    """A point of a cluster must not have a gap."""
+    noisy = pl.DataFrame({"x": [None, 7.0], "y": [1.0, 2.0], "cluster": [-1, -1]})
+    frame = pl.concat([APART, noisy])
+    [row] = point_findings(engine, frame, noise=-1, noise_as=noise_as)
+    assert (row["code"], row["n"], row["value"]) == ("noise_rows", 2, 2 / 62)
+    with pytest.raises(
+        (ce.ClusterEvalError, duckdb.Error), match="expected finite numbers, got NULL in column x"
+    ):
+        point_findings(engine, frame.with_columns(cluster=pl.lit(0)), noise=-1, noise_as=noise_as)
+
+
+@pytest.mark.parametrize("noise_as", ["drop", "singletons"])
+def test_noise_is_not_compared_and_may_have_gaps(engine: Engine, noise_as: str) -> None:
+    """A point of a cluster must not have a gap."""
+    noisy = pl.DataFrame({"x": [None, 7.0], "y": [1.0, 2.0], "cluster": [-1, -1]})
+    frame = pl.concat([APART, noisy.select(pl.col("x", "y"), pl.col("cluster").cast(pl.Int64))])
+    [row] = point_findings(engine, frame, noise=-1, noise_as=noise_as)
+    assert (row["code"], row["n"], row["value"]) == ("noise_rows", 2, 2 / 62)
+    with pytest.raises(ENGINES_ERRORS, match="expected finite numbers, got NULL in column x"):
+        point_findings(engine, frame.with_columns(cluster=pl.lit(0)), noise=-1, noise_as=noise_as)
+
+
+@pytest.mark.parametrize("noise_as", ["drop", "singletons"])
+def test_noise_is_not_compared_and_may_have_gaps(engine: Engine, noise_as: str) -> None:
+    """A point of a cluster must not have a gap."""
+    noisy = pl.DataFrame({"x": [None, 7.0], "y": [1.0, 2.0], "cluster": [-1, -1]})
+    frame = pl.concat([APART, noisy.select(pl.col("x", "y"), pl.col("cluster").cast(pl.Int64))])
+    [row] = point_findings(engine, frame, noise=-1, noise_as=noise_as)
+    assert (row["code"], row["n"], row["value"]) == ("noise_rows", 2, 2 / 62)
+    with pytest.raises(ENGINES_ERRORS, match="expected finite numbers, got NULL in column x"):
+        point_findings(engine, frame.with_columns(cluster=pl.lit(0)), noise=-1, noise_as=noise_as)
+
+
+@pytest.mark.parametrize("noise_as", ["drop", "singletons"])
+def test_noise_is_not_compared_and_may_have_gaps(engine: Engine, noise_as: str) -> None:
+    """A point of a cluster must not have a gap."""
+    noisy = pl.DataFrame({"x": [None, 7.0], "y": [1.0, 2.0], "cluster": [-1, -1]})
+    frame = pl.concat([APART, noisy.select(pl.col("x", "y"), pl.col("cluster").cast(pl.Int64))])
+    [row] = point_findings(engine, frame, noise=-1, noise_as=noise_as)
+    assert (row["code"], row["n"], row["value"]) == ("noise_rows", 2, 2 / 62)
+    with pytest.raises(ENGINES_ERRORS, match="expected finite numbers, got NULL in column x"):
+        point_findings(engine, frame.with_columns(cluster=pl.lit(0)), noise=-1, noise_as=noise_as)
 
 
 def test_no_row_and_nothing_to_say(engine: Engine) -> None:
