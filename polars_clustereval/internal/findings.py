@@ -57,7 +57,7 @@ _FINDING_COLUMNS = (
     "value",
     "finding",
 )
-_COUNTED = ("n", "n_dropped", "n_noise", "n_clusters")
+_COUNT_NAMES = ("n", "n_dropped", "n_noise", "n_clusters")
 #: The number of standard errors to each limit of a 95 % interval.
 _ERRORS = NormalDist().inv_cdf(0.975)
 
@@ -173,7 +173,7 @@ def internal_findings(
     marked: dict[str, Any] = {"partition_by": by or None, "missing": missing, "noise": noise}
     points: dict[str, Any] = {**marked, "distance": distance, "p": p, "weights": weights}
     marked["noise_as"] = points["noise_as"] = noise_of_findings(noise_as)
-    counts = internal_report(rows, vector, cluster, **points, metrics=_COUNTED)
+    counts = internal_report(rows, vector, cluster, **points, metrics=_COUNT_NAMES)
     if noise_as == "singletons":
         # Noise is points and clusters, although no cluster is compared with it.
         counts = counts.with_columns(pl.col("n", "n_clusters") + pl.col("n_noise"))

@@ -132,6 +132,50 @@ def test_noise_is_not_compared_and_may_have_gaps(engine: Engine, noise_as: str) 
         point_findings(engine, frame.with_columns(cluster=pl.lit(0)), noise=-1, noise_as=noise_as)
 
 
+@pytest.mark.parametrize("noise_as", ["drop", "singletons"])
+def test_noise_is_not_compared_and_may_have_gaps(engine: Engine, noise_as: str) -> None:
+    """A point of a cluster must not have a gap."""
+    noisy = pl.DataFrame({"x": [None, 7.0], "y": [1.0, 2.0], "cluster": [-1, -1]})
+    frame = pl.concat([APART, noisy.select(pl.col("x", "y"), pl.col("cluster").cast(pl.Int64))])
+    [row] = point_findings(engine, frame, noise=-1, noise_as=noise_as)
+    assert (row["code"], row["n"], row["value"]) == ("noise_rows", 2, 2 / 62)
+    with pytest.raises(ENGINES_ERRORS, match="expected finite numbers, got NULL in column x"):
+        point_findings(engine, frame.with_columns(cluster=pl.lit(0)), noise=-1, noise_as=noise_as)
+
+
+@pytest.mark.parametrize("noise_as", ["drop", "singletons"])
+def test_noise_is_not_compared_and_may_have_gaps(engine: Engine, noise_as: str) -> None:
+    """A point of a cluster must not have a gap."""
+    noisy = pl.DataFrame({"x": [None, 7.0], "y": [1.0, 2.0], "cluster": [-1, -1]})
+    frame = pl.concat([APART, noisy.select(pl.col("x", "y"), pl.col("cluster").cast(pl.Int64))])
+    [row] = point_findings(engine, frame, noise=-1, noise_as=noise_as)
+    assert (row["code"], row["n"], row["value"]) == ("noise_rows", 2, 2 / 62)
+    with pytest.raises(ENGINES_ERRORS, match="expected finite numbers, got NULL in column x"):
+        point_findings(engine, frame.with_columns(cluster=pl.lit(0)), noise=-1, noise_as=noise_as)
+
+
+@pytest.mark.parametrize("noise_as", ["drop", "singletons"])
+def test_noise_is_not_compared_and_may_have_gaps(engine: Engine, noise_as: str) -> None:
+    """A point of a cluster must not have a gap."""
+    noisy = pl.DataFrame({"x": [None, 7.0], "y": [1.0, 2.0], "cluster": [-1, -1]})
+    frame = pl.concat([APART, noisy.select(pl.col("x", "y"), pl.col("cluster").cast(pl.Int64))])
+    [row] = point_findings(engine, frame, noise=-1, noise_as=noise_as)
+    assert (row["code"], row["n"], row["value"]) == ("noise_rows", 2, 2 / 62)
+    with pytest.raises(ENGINES_ERRORS, match="expected finite numbers, got NULL in column x"):
+        point_findings(engine, frame.with_columns(cluster=pl.lit(0)), noise=-1, noise_as=noise_as)
+
+
+@pytest.mark.parametrize("noise_as", ["drop", "singletons"])
+def test_noise_is_not_compared_and_may_have_gaps(engine: Engine, noise_as: str) -> None:
+    """A point of a cluster must not have a gap."""
+    noisy = pl.DataFrame({"x": [None, 7.0], "y": [1.0, 2.0], "cluster": [-1, -1]})
+    frame = pl.concat([APART, noisy.select(pl.col("x", "y"), pl.col("cluster").cast(pl.Int64))])
+    [row] = point_findings(engine, frame, noise=-1, noise_as=noise_as)
+    assert (row["code"], row["n"], row["value"]) == ("noise_rows", 2, 2 / 62)
+    with pytest.raises(ENGINES_ERRORS, match="expected finite numbers, got NULL in column x"):
+        point_findings(engine, frame.with_columns(cluster=pl.lit(0)), noise=-1, noise_as=noise_as)
+
+
 def test_no_row_and_nothing_to_say(engine: Engine) -> None:
     [row] = point_findings(engine, APART.clear())
     assert (row["severity"], row["code"], row["n"]) == ("problem", "no_rows", 0)
