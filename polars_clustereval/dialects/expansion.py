@@ -136,7 +136,9 @@ class Expansion:
         call = table.this
         new: exp.Expr
         if call.name == "query_table":
-            source = self._expand_argument(call, 0)
+            source = fold_conditions(self._expand_argument(call, 0))
+            if isinstance(source, exp.Literal):  # a CTE that was chosen by an option
+                source = exp.to_identifier(_number_name(source.name, table.meta["number"]))
             new = source if isinstance(source, exp.Table) else exp.to_table(source.name)
         elif self._kept and call.name == "_row_groups":
             tbl = {"tbl": call.expressions[0]}

@@ -175,8 +175,8 @@ CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
 -- clusters), size (rows), and multiplicity, the number of labels or clusters of this size. The
 -- parameters name a table with one row per label (partition_key, label_size, copies) and one with
 -- one row per cluster (partition_key, cluster_size, copies); a row stands for copies labels or
--- clusters of its size. Empty unless the BOOLEAN wanted is TRUE.
-CREATE OR REPLACE MACRO clustereval._size_counts(label_sizes, cluster_sizes, wanted) AS TABLE
+-- clusters of its size.
+CREATE OR REPLACE MACRO clustereval._size_counts(label_sizes, cluster_sizes) AS TABLE
   -- Sizes of labels and of clusters in one column.
   WITH sizes AS (
     SELECT partition_key, TRUE AS is_label, label_size AS size, copies
@@ -188,7 +188,6 @@ CREATE OR REPLACE MACRO clustereval._size_counts(label_sizes, cluster_sizes, wan
   SELECT
     partition_key, is_label, size, CAST(SUM(copies) AS DOUBLE) AS multiplicity
   FROM sizes
-  WHERE wanted
   GROUP BY partition_key, is_label, size;
 
 -- The 18 sizes that stand for all sizes from 64 to 128 in _reduced_sizes, one per row: position, a
@@ -407,12 +406,11 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
 -- conditional entropies, in nats. The parameters name three tables with the column partition_key.
 -- The first has one row per partition (total, its number of rows), the second has one row per label
 -- (label_size), and the third has one row per cluster (cluster_size). The last two also have
--- copies, the number of labels or clusters that a row stands for. The result is empty, at no cost,
--- unless the BOOLEAN wanted is TRUE.
+-- copies, the number of labels or clusters that a row stands for.
 CREATE OR REPLACE MACRO clustereval._expected_totals(
-  row_counts, label_sizes, cluster_sizes, wanted
+  row_counts, label_sizes, cluster_sizes
 ) AS TABLE
-  WITH size_counts AS (SELECT * FROM clustereval._size_counts(label_sizes, cluster_sizes, wanted)),
+  WITH size_counts AS (SELECT * FROM clustereval._size_counts(label_sizes, cluster_sizes)),
   sizes AS (SELECT * FROM clustereval._reduced_sizes(size_counts)),
   -- Pairs of a label size and a cluster size, with how often a partition has them.
   size_pairs AS NOT MATERIALIZED (

@@ -132,8 +132,16 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
   cell_totals AS (SELECT * FROM clustereval._cell_totals(row_counts, sized_cells)),
   match_totals AS (SELECT * FROM clustereval._match_totals(sized_cells)),
   expected_totals AS (
-    SELECT *
-    FROM clustereval._expected_totals(row_counts, label_sizes, cluster_sizes, adjusted)
+    SELECT * FROM clustereval._expected_totals(row_counts, label_sizes, cluster_sizes)
+  ),
+  no_totals AS (
+    SELECT
+      partition_key,
+      CAST(NULL AS DOUBLE) AS emi,
+      CAST(NULL AS DOUBLE) AS expected_label_entropy_given_cluster,
+      CAST(NULL AS DOUBLE) AS expected_cluster_entropy_given_label
+    FROM row_counts
+    WHERE FALSE
   ),
   -- One row per partition with the sums over its labels, clusters and cells.
   totals AS (
@@ -155,7 +163,9 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
     LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key
     LEFT JOIN match_totals AS matches
       ON matches.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN expected_totals AS expected
+    -- The one that is not named is not bound.
+    LEFT JOIN query_table(CASE WHEN adjusted THEN 'expected_totals' ELSE 'no_totals' END)
+      AS expected
       ON expected.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT
