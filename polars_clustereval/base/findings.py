@@ -290,7 +290,7 @@ def findings_on_sizes(
             "one_cluster",
             severity="problem",
             n=total,
-            finding="there is one cluster: scores that compare clusters are not defined",
+            finding="there is one cluster, so nothing is told apart",
         ),
         make_finding(
             sizes.filter((n_clusters > 1) & (share > GIANT_SHARE)),

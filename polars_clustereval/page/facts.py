@@ -100,7 +100,7 @@ def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> l
         names = map(str, clusters.filter(is_noise)["cluster"])
         warnings += [f"C{ask_about_noise(name)[1:]}." for name in names]
     if row["n_clusters"] == 1:
-        warnings.append("There is one cluster: scores that compare clusters are not defined.")
+        warnings.append("There is one cluster, so nothing is told apart.")
     if row.get("n_singletons"):
         warnings.append(
             f"{row['n_singletons']:,} of {count(row['n_clusters'], 'cluster')} "

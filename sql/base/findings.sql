@@ -175,7 +175,7 @@ CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
   UNION ALL
   SELECT
     counts.partition_key, 3, 'problem', 'one_cluster', NULL, total, NULL,
-    'there is one cluster: scores that compare clusters are not defined'
+    'there is one cluster, so nothing is told apart'
   FROM query_table(row_counts) AS counts
   WHERE n_clusters = 1 AND total > 1
   UNION ALL

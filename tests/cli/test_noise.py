@@ -179,7 +179,7 @@ def test_scores_of_the_rows_that_are_left(
     [
         ("external", LABELED, ("i", "i % 3"), "each of the 300 rows is a cluster of its own"),
         ("external", LABELED, ("i % 3", "i % 287"), "there are 287 labels for 300 rows: is the"),
-        ("external", LABELED, ("0", "i % 3"), "there is one cluster: scores that compare"),
+        ("external", LABELED, ("0", "i % 3"), "there is one cluster, so nothing is"),
         (
             "external",
             LABELED,
@@ -187,7 +187,7 @@ def test_scores_of_the_rows_that_are_left(
             "one cluster holds at least 86 % of the rows",
         ),
         ("silhouette", ("--vector=x",), ("i", "0"), "each of the 300 points is a cluster of"),
-        ("internal", ("--vector=x",), ("0", "0"), "there is one cluster: scores that compare"),
+        ("internal", ("--vector=x",), ("0", "0"), "there is one cluster, so nothing is"),
     ],
 )
 def test_columns_that_are_no_clusters_or_labels(

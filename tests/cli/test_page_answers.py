@@ -139,7 +139,7 @@ FAULTS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
     ),
     "one cluster": (
         lambda frame: frame.with_columns(cluster=1),
-        "⚠ There is one cluster: scores that compare clusters are not defined.",
+        "⚠ There is one cluster, so nothing is told apart.",
     ),
     "noise as a cluster": (
         lambda frame: frame.with_columns(

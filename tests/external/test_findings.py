@@ -192,7 +192,7 @@ def test_a_giant_cluster(engine: Engine) -> None:
 
 def test_one_cluster(engine: Engine) -> None:
     [row] = label_findings(engine, [(0, 5), (0, 5)])
-    words = "there is one cluster: scores that compare clusters are not defined"
+    words = "there is one cluster, so nothing is told apart"
     assert tuple(row.values()) == ("problem", "one_cluster", None, None, 2, None, words)
     assert label_findings(engine, [(0, 5)]) == []
 
@@ -420,7 +420,7 @@ def by_definition(rows: Sequence[Pair]) -> list[Row]:
     sizes = Counter(b for _, b in kept)
     found += of_all_rows(n_dropped, kept)
     if len(sizes) == 1 and n > 1:
-        words = "there is one cluster: scores that compare clusters are not defined"
+        words = "there is one cluster, so nothing is told apart"
         found.append(("problem", "one_cluster", None, None, n, None, words))
     for cluster, size in sizes.items():
         if len(sizes) > 1 and Fraction(size, n) > Fraction(4, 5):

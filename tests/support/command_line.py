@@ -102,7 +102,7 @@ FRAME = pl.DataFrame(
 UNNAMED_NOISE = re.compile(r"clustereval: .*: cluster -1 is counted as a cluster; if it .*\n")
 #: The note on rows that are left out, which are a tenth or more of such small frames.
 TOLD_BY_COUNTS = re.compile(
-    r"clustereval: .*: (?:\d+ of \d+ (?:rows?|points?) .* left out.*|there is one cluster: .*|"
+    r"clustereval: .*: (?:\d+ of \d+ (?:rows?|points?) .* left out.*|there is one cluster, .*|"
     r"each of the \d+ \w+ is a cluster of its own.*|there are \d+ labels for .*|"
     r"one cluster holds at least .*|\d+ of \d+ partitions .* no row to score)\n"
 )

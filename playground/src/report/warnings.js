@@ -57,7 +57,7 @@ export async function listWarnings(session, choice, tables, clusters, facts) {
   if (row.n === 0) return [...warnings, "No row is left: no score is defined."];
   warnings.push(...(await warnOfNoise(session, choice, row, clusters, facts.words)));
   if (row.n_clusters === 1) {
-    warnings.push("There is one cluster: scores that compare clusters are not defined.");
+    warnings.push("There is one cluster, so nothing is told apart.");
   }
   if (row.n_singletons) {
     const [all, have] = [count(row.n_clusters, "cluster"), row.n_singletons === 1 ? "has" : "have"];
