@@ -7,7 +7,7 @@ import pytest
 from tests.support import tiers
 from tests.support.tiers import Case
 
-N_SETS = 100
+N_SETS = 120
 
 
 def cases_of(function: str, n_sets: int, *marks: str, draws: bool = False) -> list[Case]:

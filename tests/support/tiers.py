@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 TIERS = ("quick", "rest", "all")
 #: Number of parts of the wide tests, of which one is drawn in the tier rest.
-PARTS_OF_WIDE = 4
+PARTS_OF_WIDE = 6
 #: Number of calls on DataFrames of which one, on average, is repeated on LazyFrames.
 PARTS_OF_CALLS = 10
 #: Examples of a test of Hypothesis that does not say otherwise.
-EXAMPLES = {"quick": 5, "rest": 20, "all": 10}
+EXAMPLES = {"quick": 5, "rest": 15, "all": 10}
 
 
 class Case(NamedTuple):
