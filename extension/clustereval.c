@@ -151,7 +151,7 @@ static bool attach_embedded(loading *load, const char *path) {
     }
     sprintf(end, "%s", END);
     return execute(load, statement,
-                   "clustereval needs DuckDB 1.4 or newer, and to read a temporary file: ");
+                   "clustereval needs DuckDB 1.5.5 or newer, and to read a temporary file: ");
 }
 
 /* Copy the macros to a new database in memory. On an error, none is left. */

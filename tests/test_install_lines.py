@@ -216,7 +216,7 @@ def install_duckdb_shell(folder: Path, path: str) -> None:
     """Put the shell of DuckDB, which no page installs, into the first folder of the path."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     pip = (sys.executable, "-m", "pip", "--python", folder / "bin" / "python")
-    subprocess.run([*pip, "install", "--quiet", "duckdb-cli>=1.4.2"], check=True)
+    subprocess.run([*pip, "install", "--quiet", "duckdb-cli>=1.5.5"], check=True)
     (Path(path.split(os.pathsep)[0]) / "duckdb").symlink_to(folder / "bin" / "duckdb")
 
 

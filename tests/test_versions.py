@@ -68,11 +68,6 @@ WITH_OTHER_FRAMES: dict[str, tuple[Any, ...]] = {
     "assign_nearest": ("points", "vector", "@centers"),
     "cross_validation": ("points", "vector", "cluster", "run", "@models"),
 }
-#: DuckDB 1.4 plans these for 5 to 30 seconds, as docs/duckdb.md says, so that it is not asked.
-SLOW_PLANS = (
-    *("silhouette_samples", "silhouette_clusters", "silhouette_score"),
-    *("dunn_index", "elbow"),
-)
 
 
 def sql_calls() -> list[str]:
@@ -160,20 +155,15 @@ def write_tables(folder: Path) -> None:
         frame.write_parquet(folder / "polars" / f"{name}.parquet")
 
 
-def questions(pair: str) -> dict[str, list[Any]]:
-    """The calls for the environment of this name."""
+def questions() -> dict[str, list[Any]]:
+    """The calls of each area."""
     return {
-        "sql": [call for call in sql_calls() if pair != "oldest" or not is_slow(call)],
+        "sql": sql_calls(),
         "polars": list(polars_calls()),
         "expressions": [list(registry.METRICS)],
         "to_sql": list(to_sql_calls()),
         "commands": list(command_calls()),
     }
-
-
-def is_slow(call: str) -> bool:
-    """Whether DuckDB 1.4 plans this call for long."""
-    return any(f"clustereval.{name}(" in call for name in SLOW_PLANS)
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +185,7 @@ def make_environment(name: str, folder: Path) -> Path:
 def ask_environment(name: str, folder: Path, tables: Path) -> dict[str, dict[str, object]]:
     """By area, the answers of the environment of this name to its calls."""
     python = make_environment(name, folder) if name in VERSIONS else Path(sys.executable)
-    asked, file = questions(name), folder / "questions.json"
+    asked, file = questions(), folder / "questions.json"
     file.write_text(json.dumps(asked), encoding="utf-8")
     process = subprocess.run(
         [python, "-P", ROOT / "tests" / "support" / "answers_here.py", file, tables],
@@ -244,7 +234,7 @@ def test_the_same_answers(
 
 
 def test_every_table_and_metric_is_asked() -> None:
-    asked = {name: json.dumps(calls) for name, calls in questions("middle").items()}
+    asked = {name: json.dumps(calls) for name, calls in questions().items()}
     for name in [*registry.tables(), *registry.METRICS]:
         assert f"clustereval.{name}(" in asked["sql"], name
         area = "expressions" if name in registry.METRICS else "polars"

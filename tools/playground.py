@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 FOLDER = "playground"
-#: The oldest storage that holds the data; DuckDB-Wasm is behind other releases of DuckDB.
-STORAGE = "STORAGE_VERSION 'v1.4.0', BLOCK_SIZE 16384"
+#: A storage that DuckDB-Wasm reads, which is behind other releases of DuckDB.
+STORAGE = "STORAGE_VERSION 'v1.5.0', BLOCK_SIZE 16384"
 
 
 class Block(NamedTuple):

@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 
 _NAME = "clustereval"
 
-# The oldest DuckDB that can read the files. In such a file, newer versions omit MATERIALIZED of
-# CTEs, and decide by how often a CTE is used. The results are the same, and so were the measured
-# times.
-_OLDEST_READER = "v1.4.0"
-
 # Names that a DuckDB connection uses for its own databases and schemas.
 _RESERVED_NAMES = ("information_schema", "main", "memory", "pg_catalog", "system", "temp")
 
@@ -59,7 +54,7 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
 
     Notes
     -----
-    DuckDB 1.4 and newer can read the file, regardless of which version of DuckDB wrote it. If the
+    DuckDB 1.5.5 and newer can use the file, regardless of which version of DuckDB wrote it. If the
     current database has a schema ``clustereval`` and you attach this database as ``clustereval``,
     the names of the macros are ambiguous. In that case, write ``clustereval.main.rand_score``, or
     give the database another `name`.
@@ -84,7 +79,7 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
     if name.lower() in _RESERVED_NAMES:
         msg = f"name: DuckDB itself has a database or schema named {name!r}; give another name"
         raise ClusterEvalError(msg)
-    write_macros(bundle("main", name), path, name, _OLDEST_READER)
+    write_macros(bundle("main", name), path, name)
 
 
 def check_new_file(path: Path) -> None:

@@ -57,7 +57,7 @@ CREATE OR REPLACE MACRO clustereval._graph_levels(starts, arcs) AS TABLE
 CREATE OR REPLACE MACRO clustereval._graph_parts(arcs) AS TABLE
   WITH RECURSIVE labels USING KEY (node) AS (
     SELECT DISTINCT from_node AS node, from_node AS part FROM query_table(arcs)
-    UNION
+    UNION ALL
     (
       WITH reached AS (
         SELECT arc.to_node AS node, MIN(label.part) AS part

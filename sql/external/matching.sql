@@ -173,7 +173,7 @@ CREATE OR REPLACE MACRO clustereval._find_parts(left_cells) AS TABLE
     SELECT DISTINCT
       problem, row_no AS node, TRUE AS is_row, row_no AS part
     FROM query_table(left_cells)
-    UNION
+    UNION ALL
     (
       WITH reached AS (
         SELECT
@@ -315,7 +315,7 @@ CREATE OR REPLACE MACRO clustereval._bid_for_places(part_weights) AS TABLE
       CAST(0 AS DOUBLE) AS price,
       0 AS round
     FROM parts
-    UNION
+    UNION ALL
     (
       WITH known AS MATERIALIZED (SELECT * FROM recurring.bids),
       open_parts AS (
@@ -407,7 +407,7 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
   WITH RECURSIVE bids AS MATERIALIZED (SELECT * FROM clustereval._bid_for_places(part_weights)),
   places USING KEY (place) AS (
     SELECT * FROM clustereval._search_starts(part_weights, bids)
-    UNION
+    UNION ALL
     (
       WITH known AS MATERIALIZED (SELECT * FROM recurring.places),
       parts AS (

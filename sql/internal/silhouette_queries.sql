@@ -90,44 +90,33 @@ CREATE OR REPLACE MACRO clustereval._valid_means_options(
     )
   END;
 
--- The end of a query for the rows of a CTE of _mean_distances without varied means. The varied
--- means are NULL there, because DuckDB 1.4 binds the expressions that would read them.
-CREATE OR REPLACE MACRO clustereval._without_variants(name) AS
-  concat(
-    ', CAST(NULL AS DOUBLE) AS a_more, CAST(NULL AS DOUBLE) AS b_more, ',
-    'CAST(NULL AS DOUBLE) AS a_less, CAST(NULL AS DOUBLE) AS b_less FROM ', name
-  );
-
 -- Text of a query for all rows of the CTE of _mean_distances that computes mean distances as these
 -- options of silhouette_score require. CTEs that are not named are neither bound nor run.
 CREATE OR REPLACE MACRO clustereval._select_mean_distances(
   distance, p, method, tolerance, reference_size
 ) AS
-  concat('SELECT *', CASE
-    WHEN method = 'simplified' THEN clustereval._without_variants('simplified_means')
+  concat('SELECT * FROM ', CASE
+    WHEN method = 'simplified' THEN 'simplified_means'
     WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
-    THEN clustereval._without_variants('squared_means')
-    WHEN method = 'bounds' THEN clustereval._without_variants('means_of_bounds')
-    WHEN reference_size IS NOT NULL THEN ' FROM reference_means'
+    THEN 'squared_means'
+    WHEN method = 'bounds' THEN 'means_of_bounds'
+    WHEN reference_size IS NOT NULL THEN 'reference_means'
     WHEN tolerance IS NOT NULL AND clustereval._plain_distance_name(distance, p) = 'euclidean'
-    THEN clustereval._without_variants('tolerant_means')
-    ELSE clustereval._without_variants('exact_means')
+    THEN 'tolerant_means'
+    ELSE 'exact_means'
   END);
 
 -- Text of a query for all rows of the CTE with the points whose silhouettes are computed: the
 -- sample for method 'sample' and for references, otherwise all points. They are streamed if they
--- are read only once ('simplified', sqeuclidean, cosine), and otherwise materialized. DuckDB 1.4
--- binds the CTEs of references even if there are none.
+-- are read only once ('simplified', sqeuclidean, cosine), and otherwise materialized.
 CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method, reference_size) AS
-  CASE
-    WHEN method = 'sample' OR reference_size IS NOT NULL THEN 'SELECT * FROM __ce_sample'
-    ELSE concat('SELECT *, FALSE AS is_reference, 0 AS reference_rank FROM ', CASE
-      WHEN method = 'simplified' THEN '__ce_streamed_members'
-      WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
-      THEN '__ce_streamed_members'
-      ELSE '__ce_members'
-    END)
-  END;
+  concat('SELECT * FROM ', CASE
+    WHEN method = 'sample' OR reference_size IS NOT NULL THEN '__ce_sample'
+    WHEN method = 'simplified' THEN '__ce_streamed_members'
+    WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
+    THEN '__ce_streamed_members'
+    ELSE '__ce_members'
+  END);
 
 -- Text of a query for all rows of a CTE of _mean_distances with one row for each point and cluster
 -- between which a mean distance is computed: There is one such CTE for each "between" except

@@ -153,8 +153,7 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
     AND COALESCE((SELECT MIN(k) FROM __ce_checked_k), 1) >= 1;
 
 -- One row per group of key, a struct {partition, k}: partition_key, k and mean, the mean
--- silhouette. The parameters are those of silhouette_score. For any other method, such as 'none',
--- the silhouettes are simplified and must not be read; they exist because DuckDB 1.4 plans them.
+-- silhouette. The parameters are those of silhouette_score.
 CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
   tbl, vector, cluster, key, distance, p, weights, noise, noise_as, missing, method
 ) AS TABLE
@@ -165,11 +164,11 @@ CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
   FROM clustereval.silhouette_score(
     tbl, vector, cluster, distance := distance, p := p, weights := weights,
     partition_by := key, noise := noise, noise_as := noise_as, missing := missing,
-    method := CASE WHEN method = 'exact' THEN 'exact' ELSE 'simplified' END
+    method := method
   ) AS scored;
 
 -- Text of a query for all rows of a CTE of elbow, the CTE with the silhouettes that the option
--- silhouette requests. The other CTE is not run.
+-- silhouette requests. The other CTE is neither bound nor run.
 CREATE OR REPLACE MACRO clustereval._select_silhouettes(silhouette) AS
   concat('SELECT * FROM ', CASE
     WHEN silhouette IN ('simplified', 'exact') THEN '__ce_mean_silhouettes'

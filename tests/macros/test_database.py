@@ -310,7 +310,7 @@ print(duckdb.__version__, [value for row in rows for value in row], sep="\\n")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", ["1.4.2", "1.4.5", "1.5.6"])
+@pytest.mark.parametrize("version", ["1.5.5", "1.5.6"])
 def test_other_versions_read_the_file(file: Path, tmp_path: Path, version: str) -> None:
     """Each in a fresh folder of packages, with no other package in sight."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
