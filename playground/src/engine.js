@@ -42,7 +42,7 @@ export function startEngine(say) {
 }
 
 async function start(say) {
-  say("Loading DuckDB, about 34 MB the first time …");
+  say("Loading DuckDB, about 36 MB the first time …");
   const begin = performance.now();
   const bundle = await duckdb.selectBundle(BUNDLES);
   const { worker, failed } = startWorker(bundle.mainWorker);
@@ -93,8 +93,9 @@ async function attach(database) {
 }
 
 /**
- * Return the statements that make a table of the example data visible. DuckDB 1.4 takes the name of
- * a file that is an argument of a macro for that of a schema and a table, separated by a period.
+ * Return the statements that make a table of the example data visible. Before version 2, DuckDB
+ * takes the name of a file that is an argument of a macro for that of a schema and a table,
+ * separated by a period.
  */
 function showTable(name) {
   const source = `example_data.main.${quoteName(name)}`;

@@ -27,7 +27,7 @@ FOLDER = ROOT / "playground"
 def test_packages_are_pinned_and_name_no_registry() -> None:
     package = json.loads((FOLDER / "package.json").read_text(encoding="utf-8"))
     versions = [*package["dependencies"].values(), *package["devDependencies"].values()]
-    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in versions)
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+(-[\w.]+)?", version) for version in versions)
     lock = (FOLDER / "package-lock.json").read_text(encoding="utf-8")
     assert '"integrity": "sha512-' in lock
     assert '"resolved"' not in lock

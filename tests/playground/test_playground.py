@@ -53,7 +53,10 @@ SCORE = """
     const shown = await find(".ce-report iframe, .ce-report .ce-error");
     const seconds = (performance.now() - begin) / 1000;
     if (shown.matches(".ce-error")) return shown.textContent;
-    await wait(() => shown.contentDocument?.querySelector("main h2"));
+    await wait(() => {
+      const page = shown.contentDocument;
+      return page?.readyState === "complete" && page.querySelector("main h2");
+    });
     return { guessed, seconds, html: shown.contentDocument.documentElement.outerHTML };
   };
   const reports = {};
