@@ -469,7 +469,9 @@ def _coordinates_as_text(places: pl.Expr, names: tuple[str, ...]) -> pl.Expr:
 
     first = places.list.head(5)
     known = pl.lit(pl.Series([names], dtype=pl.List(pl.String)))
-    named = pl.format(" ({})", join(known.list.gather(first - 1))) if names else pl.lit("")
+    # Before Polars 2.1, NULL alone as places makes a list without a type.
+    indices = (first - 1).fill_null([])
+    named = pl.format(" ({})", join(known.list.gather(indices))) if names else pl.lit("")
     return pl.format("{} of {}{}", join(first.cast(pl.List(pl.String))), pl.col("n_dims"), named)
 
 
