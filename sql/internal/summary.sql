@@ -19,6 +19,14 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
       tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as, missing
     )
   ),
+  __ce_columns AS (
+    SELECT
+      clustereval._coordinate_names(
+        clustereval._vector_text(concat('', alias(any_value(vector))))
+      ) AS __ce_names
+    FROM query_table(tbl)
+    WHERE FALSE
+  ),
   entries AS (
     SELECT * FROM clustereval._point_count_values(__ce_report)
     UNION ALL
@@ -30,15 +38,7 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
       state['n'] AS n, state['m2'] AS m2, state['is_distorted'] AS is_distorted
     FROM (SELECT partition_key, unnest(states) AS state FROM __ce_report)
   ),
-  __ce_dominant AS (SELECT * FROM clustereval._dominant_coordinates(states)),
-  __ce_columns AS (
-    SELECT
-      clustereval._coordinate_names(
-        clustereval._vector_text(concat('', alias(any_value(vector))))
-      ) AS __ce_names
-    FROM query_table(tbl)
-    WHERE FALSE
-  )
+  dominant AS (SELECT * FROM clustereval._dominant_coordinates(states))
   SELECT
     entry.partition_key,
     entry.metric,
@@ -57,7 +57,7 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     entry.family
   FROM entries AS entry
   JOIN __ce_report AS report ON report.partition_key IS NOT DISTINCT FROM entry.partition_key
-  LEFT JOIN __ce_dominant AS dominant
+  LEFT JOIN dominant
     ON dominant.partition_key IS NOT DISTINCT FROM entry.partition_key
   CROSS JOIN __ce_columns
   WHERE clustereval._check_options(

@@ -352,9 +352,7 @@ def test_shares_are_of_all_rows_singletons_too(run: Run, write_rows: Callable[..
 
 def test_one_cluster_and_a_giant_one(run: Run, write_rows: Callable[..., Path]) -> None:
     one = write_rows(x=[0.0, 1, 5], label=list("abc"), cluster=[7] * 3)
-    assert warned(run, one) == [
-        "There is one cluster, so nothing is told apart."
-    ]
+    assert warned(run, one) == ["There is one cluster, so nothing is told apart."]
     rows = {"x": list(range(20)), "label": ["a"] * 20, "cluster": ["giant"] * 18 + ["b"] * 2}
     giant = write_rows(**rows)
     assert warned(run, giant) == [

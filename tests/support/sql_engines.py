@@ -85,6 +85,7 @@ def on_clickhouse(tables: Tables, folder: Path) -> Iterator[Run]:
 def on_spark(tables: Tables, folder: Path) -> Iterator[Run]:
     from pyspark.sql import SparkSession
 
+    is_shared = SparkSession.getActiveSession() is not None
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
@@ -97,6 +98,8 @@ def on_spark(tables: Tables, folder: Path) -> Iterator[Run]:
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .getOrCreate()
+        # Views of its own.
+        .newSession()
     )
     session.sparkContext.setLogLevel("ERROR")
     try:
@@ -104,7 +107,9 @@ def on_spark(tables: Tables, folder: Path) -> Iterator[Run]:
             session.read.parquet(str(path)).createOrReplaceTempView(f"`{name}`")
         yield lambda query: [row.asDict() for row in session.sql(query).collect()]
     finally:
-        session.stop()
+        # It would stop those of others as well.
+        if not is_shared:
+            session.stop()
 
 
 @contextmanager
