@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars_clustereval as ce
+from polars_clustereval.base.findings import SENTENCES
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
 from polars_clustereval.catalogue import entries, show_cases
 from polars_clustereval.cli.doubts import PLACEHOLDERS
 from polars_clustereval.cli.reports import REPORTS
-from polars_clustereval.cli.sentences import SENTENCES
 from polars_clustereval.page import words
 from polars_clustereval.page.findings import CLUSTER_MEANINGS, Score
 from polars_clustereval.page.html import NAME_COLUMNS, describe_best, describe_range

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -153,6 +154,60 @@ def remark_on_noise(
     is_n_noise = pl.col("metric") == "n_noise"
     remarked = join_partitions(summary, keys, found, how="left")
     return remarked.with_columns(meaning=pl.coalesce(pl.when(is_n_noise).then("remark"), "meaning"))
+
+
+#: By code: the text before and after the words of a finding. Other findings are about a cluster, or
+#: about none.
+SENTENCES = {
+    "mixed_cluster": ("cluster {cluster}: ", ": {label}"),
+    "split_label": ("label {label}: ", ": {cluster}"),
+    "low_silhouette": ("cluster {cluster}: ", "; the nearest center is that of {other_cluster}"),
+    **dict.fromkeys(
+        ("unnamed_noise_label", "noise_label", "similar_labels"), ("label {label}: ", "")
+    ),
+    "close_clusters": ("clusters {cluster} and {other_cluster}: ", ""),
+}
+ABOUT_A_CLUSTER = ("cluster {cluster}: ", "")
+
+
+def name_subjects(findings: pl.LazyFrame, subjects: Sequence[str]) -> pl.LazyFrame:
+    """Put the clusters and labels, the columns `subjects`, into the words of findings.
+
+    Clusters and labels of types that have no short text are left to their columns.
+    """
+    schema = findings.collect_schema()
+    names = {name: _name_as_text(name, schema[name]) for name in subjects}
+
+    def fill(template: str) -> pl.Expr:
+        """Return a template with the names in place of the braces, or NULL if one has no text."""
+        parts = re.split(r"\{(\w+)\}", template)
+        texts = [
+            names.get(part, pl.lit(None, pl.String)) if i % 2 else pl.lit(part)
+            for i, part in enumerate(parts)
+        ]
+        return pl.concat_str(texts)
+
+    def sentence(before: str, behind: str) -> pl.Expr:
+        """Return the words between the filled templates, or NULL if the subject has no text."""
+        return pl.concat_str(fill(before), "finding", fill(behind).fill_null(""))
+
+    worded = sentence(*ABOUT_A_CLUSTER)
+    for code, templates in SENTENCES.items():
+        worded = pl.when(pl.col("code") == code).then(sentence(*templates)).otherwise(worded)
+    return findings.with_columns(finding=pl.coalesce(worded, "finding"))
+
+
+def _name_as_text(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return a column of clusters or labels as text, or NULL unless DuckDB writes it likewise."""
+    text = pl.col(name).cast(pl.String)
+    if dtype.is_integer() or dtype.is_decimal():
+        return text
+    if isinstance(dtype, pl.String | pl.Categorical | pl.Enum | pl.Boolean | pl.Date):
+        return text
+    if dtype.is_float():
+        short = text.str.contains(r"^-?([0-9]{1,7}\.0|[0-9]{1,4}\.[0-9]{1,2})$")
+        return pl.when(short).then(text)
+    return pl.lit(None, pl.String)
 
 
 def mute_noise(findings: pl.LazyFrame, subjects: Sequence[str]) -> pl.LazyFrame:

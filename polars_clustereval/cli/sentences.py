@@ -4,33 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from polars_clustereval.base.findings import ABOUT_A_CLUSTER, SENTENCES
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["SENTENCES", "name_noise", "write_sentence"]
-
-#: By code: the text before and after the words of a finding. Other findings are about a cluster, or
-#: about none.
-SENTENCES = {
-    "mixed_cluster": ("Cluster {cluster}: ", ": {label}"),
-    "split_label": ("Label {label}: ", ": {cluster}"),
-    "low_silhouette": ("Cluster {cluster}: ", "; the nearest center is that of {other_cluster}"),
-    **dict.fromkeys(
-        ("unnamed_noise_label", "noise_label", "similar_labels"), ("Label {label}: ", "")
-    ),
-    "close_clusters": ("Clusters {cluster} and {other_cluster}: ", ""),
-}
+__all__ = ["name_noise", "write_sentence"]
 
 
 def write_sentence(row: Mapping[str, Any]) -> str:
-    """Return a row of external_findings or internal_findings as a sentence without a period."""
-    about = ("Cluster {cluster}: ", "") if row["cluster"] is not None else ("", "")
+    """Return a row of external_findings or internal_findings as a sentence without a period.
+
+    The words name what they are about, except for clusters and labels without a short text.
+    """
+    about = ABOUT_A_CLUSTER if row["cluster"] is not None else ("", "")
     before, behind = SENTENCES.get(row["code"], about)
-    row = name_noise(row)
     words: str = row["finding"]
-    if not before:
-        words = f"{words[0].upper()}{words[1:]}"
-    return f"{before.format(**row)}{words}{behind.format(**row)}"
+    if not words.startswith(before.partition("{")[0]):
+        row = name_noise(row)
+        words = f"{before.format(**row)}{words}{behind.format(**row)}"
+    return f"{words[0].upper()}{words[1:]}"
 
 
 def name_noise(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from polars_clustereval.base.findings import (
     findings_on_sizes,
     make_finding,
     mute_noise,
+    name_subjects,
     percent_below,
     problem_if,
     sort_findings,
@@ -68,7 +69,8 @@ def external_findings(
           none.
         - n: the number of rows that the finding is about.
         - value: the number on which the finding is based.
-        - finding: the text of the finding.
+        - finding: the text of the finding. It names the cluster or label that it is about, unless
+          its type has no short text, such as that of a list.
 
         The codes are
 
@@ -124,8 +126,8 @@ def external_findings(
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> findings = ce.external_findings(six, "label", "cluster")
-    >>> findings.select("code", "cluster", "label", "finding").row(0)
-    ('mixed_cluster', 1, 'a', "50 % of the cluster's 2 rows have its most frequent label")
+    >>> findings["finding"][0]
+    "cluster 1: 50 % of the cluster's 2 rows have its most frequent label: a"
     """
     results = ("severity", "code", "cluster", "label", "n", "value", "finding")
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
@@ -155,7 +157,8 @@ def external_findings(
     ordered = sort_findings(findings, keys, subjects)
     if noise is None:
         ordered = mute_noise(ordered, subjects)
-    return show_whole_texts(table.to_user_frame(frame, ordered.select(*keys, *results)))
+    named = name_subjects(ordered, subjects)
+    return show_whole_texts(table.to_user_frame(frame, named.select(*keys, *results)))
 
 
 def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.LazyFrame:

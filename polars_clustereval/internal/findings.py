@@ -23,6 +23,7 @@ from polars_clustereval.base.findings import (
     findings_on_sizes,
     make_finding,
     mute_noise,
+    name_subjects,
     percent_above,
     problem_if,
     sort_findings,
@@ -102,7 +103,8 @@ def internal_findings(
           about. Columns that do not apply are NULL.
         - n: the number of points that the finding is about.
         - value: the number on which the finding is based.
-        - finding: the text of the finding.
+        - finding: the text of the finding. It names the clusters that it is about, as that of
+          external_findings does.
 
         The codes are as follows:
 
@@ -256,7 +258,8 @@ def findings_of_reports(
     ordered = sort_findings(findings, by, ("cluster", "coordinate"))
     if noise is None:
         ordered = mute_noise(ordered, ("cluster", "other_cluster"))
-    return ordered.select(*by, *_FINDING_COLUMNS)
+    named = name_subjects(ordered, ("cluster", "other_cluster"))
+    return named.select(*by, *_FINDING_COLUMNS)
 
 
 def _points_of_partitions(

@@ -89,6 +89,42 @@ CREATE OR REPLACE MACRO clustereval._noise_remark(names, n, n_noise, noise) AS
     WHEN n > 0 AND n_noise = 0 THEN clustereval._unknown_noise_as_text(noise)
   END;
 
+-- A cluster or a label as text, NULL for types that have no short text or not the same everywhere.
+CREATE OR REPLACE MACRO clustereval._name_as_text(x) AS
+  CASE
+    WHEN regexp_full_match(
+      typeof(x), 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|VARCHAR|BOOLEAN|DATE|DECIMAL.*|ENUM.*'
+    )
+      OR regexp_full_match(typeof(x), 'FLOAT|DOUBLE')
+      AND regexp_full_match(CAST(x AS VARCHAR), '-?([0-9]{1,7}\.0|[0-9]{1,4}\.[0-9]{1,2})')
+    THEN CAST(x AS VARCHAR)
+  END;
+
+-- A finding with the cluster or the label that it is about, if _name_as_text knows them: 'cluster
+-- 3: it has 2 points, ...'. Columns that a table of findings lacks are NULL.
+CREATE OR REPLACE MACRO clustereval._named_finding(
+  code, finding, cluster, label, other_cluster
+) AS
+  coalesce(
+    CASE
+      WHEN code IN ('split_label', 'unnamed_noise_label', 'noise_label', 'similar_labels')
+        THEN 'label ' || clustereval._name_as_text(label)
+      WHEN code = 'close_clusters'
+        THEN 'clusters ' || clustereval._name_as_text(cluster)
+          || ' and ' || clustereval._name_as_text(other_cluster)
+      ELSE 'cluster ' || clustereval._name_as_text(cluster)
+    END || ': ' || finding || coalesce(
+      CASE code
+        WHEN 'mixed_cluster' THEN ': ' || clustereval._name_as_text(label)
+        WHEN 'split_label' THEN ': ' || clustereval._name_as_text(cluster)
+        WHEN 'low_silhouette'
+          THEN '; the nearest center is that of ' || clustereval._name_as_text(other_cluster)
+      END,
+      ''
+    ),
+    finding
+  );
+
 -- Severity of n rows of `whole` that are left out.
 CREATE OR REPLACE MACRO clustereval._severity_of_left_out(n, whole) AS
   CASE

@@ -300,7 +300,8 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
       AND noisy.label = split.subject
   )
   SELECT
-    one.partition_key, one.severity, one.code, one.cluster, one.label, one.n, one.value, one.finding
+    one.partition_key, one.severity, one.code, one.cluster, one.label, one.n, one.value,
+    clustereval._named_finding(one.code, one.finding, one.cluster, one.label, NULL) AS finding
   FROM findings AS one
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan

@@ -367,7 +367,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   )
   SELECT
     partition_key, severity, code, cluster_key AS cluster, other AS other_cluster, coordinate, n,
-    value, finding
+    value, clustereval._named_finding(code, finding, cluster_key, NULL, other) AS finding
   FROM __ce_findings
   WHERE clustereval._check_options(clustereval._valid_means_options(
     method, 'nearest', sample_size, reference_size, random_state,

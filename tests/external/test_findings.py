@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import date, datetime
+from decimal import Decimal
 from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -47,7 +49,26 @@ def label_findings(
     engine: Engine, rows: Iterable[Pair] | pl.DataFrame, **options: Any
 ) -> list[Row]:
     frame = rows if isinstance(rows, pl.DataFrame) else frame_of(rows)
-    return engine.table("external_findings", frame, **options)
+    return [bare(row) for row in engine.table("external_findings", frame, **options)]
+
+
+def bare(row: Row) -> Row:
+    """A finding without the names of what it is about, which its words must have."""
+    cluster, other, label = (row.get(x) for x in ("cluster", "other_cluster", "label"))
+    of_label = (f"label {label}: ", "")
+    before, behind = {
+        "mixed_cluster": (f"cluster {cluster}: ", f": {label}"),
+        "split_label": (f"label {label}: ", f": {cluster}"),
+        "unnamed_noise_label": of_label,
+        "noise_label": of_label,
+        "similar_labels": of_label,
+        "close_clusters": (f"clusters {cluster} and {other}: ", ""),
+        "low_silhouette": (f"cluster {cluster}: ", f"; the nearest center is that of {other}"),
+    }.get(row["code"], ("" if cluster is None else f"cluster {cluster}: ", ""))
+    words = row["finding"].lower()
+    assert words.startswith(before.lower())
+    assert words.endswith(behind.lower())
+    return row | {"finding": row["finding"][len(before) : len(words) - len(behind)]}
 
 
 def codes_of(rows: list[Row]) -> list[str]:
@@ -188,6 +209,36 @@ def test_a_giant_cluster(engine: Engine) -> None:
         "clusters"
     )
     assert tuple(row.values()) == ("warning", "giant_cluster", 5, None, 81, 81 / 101, words)
+
+
+ONE, TWO = date(2026, 1, 2), date(2026, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "start"),
+    [
+        ([1, 2], "cluster 1: "),
+        (["it's", "b"], "cluster it's: "),
+        ([1.0, -2.0], "cluster 1.0: "),
+        ([-1.25, 2.0], "cluster -1.25: "),
+        ([True, False], "cluster true: "),
+        ([ONE, TWO], "cluster 2026-01-02: "),
+        ([Decimal("1.50"), Decimal("2.00")], "cluster 1.50: "),
+        # No short text, or not the same one in both engines.
+        ([1 / 3, 2.5], ""),
+        ([1e300, 2.0], ""),
+        ([[1], [2]], ""),
+        ([datetime(2026, 1, 2), datetime(2026, 1, 3)], ""),
+    ],
+    ids=str,
+)
+def test_words_name_clusters_of_simple_types(
+    engine: Engine, clusters: list[Any], start: str
+) -> None:
+    frame = pl.DataFrame({"label": list("abbbbb"), "cluster": [clusters[i > 1] for i in range(6)]})
+    row, *_ = engine.table("external_findings", frame)
+    words = "50 % of the cluster's 2 rows have its most frequent label"
+    assert row["finding"] == (f"{start}{words}: a" if start else words)
 
 
 def test_one_cluster(engine: Engine) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import silhouette_samples as sklearn_silhouettes
 
 import polars_clustereval as ce
-from tests.external.test_findings import assert_no_contradiction
+from tests.external.test_findings import assert_no_contradiction, bare
 from tests.support.compare import is_near
 from tests.support.engines import ENGINES, Engine, make
 from tests.support.point_engines import call
@@ -26,8 +26,12 @@ COLUMNS = ["severity", "code", "cluster", "other_cluster", "coordinate", "n", "v
 XY = ["x", "y"]
 
 
+def found_in(engine: Engine, frame: pl.DataFrame, vector: Any, **options: Any) -> list[Row]:
+    return [bare(row) for row in call(engine, "internal_findings", frame, vector, **options)]
+
+
 def point_findings(engine: Engine, frame: pl.DataFrame, **options: Any) -> list[Row]:
-    return call(engine, "internal_findings", frame, XY, **options)
+    return found_in(engine, frame, XY, **options)
 
 
 def only(rows: list[Row], code: str) -> list[Row]:
@@ -181,28 +185,28 @@ def test_columns_of_another_unit_come_first_without_their_symptoms(
     """Every silhouette is low, because distances compare little else than the large columns."""
     frame = UNRELATED.with_columns(pl.col(large) * 1000)
     names, n = ["x", "y", "z"], len(large)
-    [row] = call(engine, "internal_findings", frame, names)
+    [row] = found_in(engine, frame, names)
     assert (row["code"], row["coordinate"]) == ("dominant_coordinate", 4 - n)
     numbers = ", ".join(map(str, range(4 - n, 4)))
     verb = "coordinate {} of 3 ({}) holds" if n == 1 else "coordinates {} of 3 ({}) hold"
     assert row["finding"].startswith(verb.format(numbers, ", ".join(large)) + " over 99 % of the")
-    assert call(engine, "internal_findings", UNRELATED, names) == []
+    assert found_in(engine, UNRELATED, names) == []
 
 
 def test_names_of_coordinates_of_several_types(engine: Engine) -> None:
     """DuckDB casts them to one type; computed ones and lists have no names."""
     frame = UNRELATED.with_columns((pl.col("z") * 1000).cast(pl.Int64)).rename({"z": 'Mb "a"'})
-    [row] = call(engine, "internal_findings", frame, ["x", "y", 'Mb "a"'])
+    [row] = found_in(engine, frame, ["x", "y", 'Mb "a"'])
     assert row["finding"].startswith('coordinate 3 of 3 (Mb "a") holds')
     lists = UNRELATED.select("cluster", v=pl.concat_list("x", "y", pl.col("z") * 1000))
-    [row] = call(engine, "internal_findings", lists, "v")
+    [row] = found_in(engine, lists, "v")
     assert row["finding"].startswith("coordinate 3 of 3 holds")
 
 
 def test_coordinates_of_many_spreads_are_not_dominant(engine: Engine) -> None:
     """Spreads of 1, 4 and 16: none holds more than 90 %, and there is no gap of ten times."""
     columns = {f"x{i}": pl.col("x") * 4.0 ** (i // 2) for i in range(6)}
-    rows = call(engine, "internal_findings", APART.with_columns(**columns), list(columns))
+    rows = found_in(engine, APART.with_columns(**columns), list(columns))
     assert only(rows, "dominant_coordinate") == []
 
 
@@ -274,7 +278,7 @@ def test_a_coordinate_that_sets_clusters_apart_is_not_dominant(engine: Engine) -
 
 @pytest.mark.gate
 def test_the_only_coordinate_is_not_dominant(engine: Engine) -> None:
-    rows = call(engine, "internal_findings", APART.filter(pl.col("cluster") < 2), ["x"])
+    rows = found_in(engine, APART.filter(pl.col("cluster") < 2), ["x"])
     assert rows == []
 
 
@@ -345,7 +349,7 @@ def test_ids_as_clusters(engine: Engine) -> None:
 
 def test_the_cluster_as_a_coordinate(engine: Engine) -> None:
     frame = APART.with_columns(z=5 - 2 * pl.col("cluster"))
-    [row] = call(engine, "internal_findings", frame, ["x", "y", "z"])
+    [row] = found_in(engine, frame, ["x", "y", "z"])
     words = (
         "coordinate 3 of 3 (z) has one value in each cluster, which no other cluster has: is it "
         "made from the cluster?"
@@ -353,8 +357,8 @@ def test_the_cluster_as_a_coordinate(engine: Engine) -> None:
     found = "problem", "cluster_coordinate", None, None, 3, 60, None, words
     assert tuple(row.values()) == found
     for same in (pl.col("cluster") // 2, pl.lit(1), pl.col("cluster") + (pl.col("x") > 0)):
-        assert call(engine, "internal_findings", frame.with_columns(z=same), ["x", "y", "z"]) == []
-    assert call(engine, "internal_findings", frame, ["z"]) == []
+        assert found_in(engine, frame.with_columns(z=same), ["x", "y", "z"]) == []
+    assert found_in(engine, frame, ["z"]) == []
 
 
 def test_one_cluster(engine: Engine) -> None:
@@ -454,7 +458,7 @@ def test_planted_faults_are_found_and_nothing_contradicts_them(engine: Engine) -
     @example(tables=[(set(), 3, 20), *(({fault}, 3, 20) for fault in FAULTS)])
     def check(tables: list[tuple[set[str], int, int]]) -> None:
         frame = pl.concat(planted_points(i, *table) for i, table in enumerate(tables))
-        found = call(engine, "internal_findings", frame, ["x", "y", "z"], partition_by="case")
+        found = found_in(engine, frame, ["x", "y", "z"], partition_by="case")
         for i, (faults, *_) in enumerate(tables):
             own = [row for row in found if row["case"] == i]
             assert_no_contradiction(own, ("cluster", "other_cluster"))

@@ -16,10 +16,13 @@ function nameNoise(row) {
 
 /** Return a row of findings as a sentence without a period. */
 function writeSentence(row, sentences) {
-  const about = row.cluster === null ? ["", ""] : ["Cluster {cluster}: ", ""];
+  const about = row.cluster === null ? ["", ""] : ["cluster {cluster}: ", ""];
   const [before, behind] = sentences[row.code] ?? about;
-  const words = before === "" ? row.finding[0].toUpperCase() + row.finding.slice(1) : row.finding;
-  return fill(before, nameNoise(row)) + words + fill(behind, nameNoise(row));
+  const isNamed = row.finding.startsWith(before.split("{")[0]);
+  const words = isNamed
+    ? row.finding
+    : fill(before, nameNoise(row)) + row.finding + fill(behind, nameNoise(row));
+  return words[0].toUpperCase() + words.slice(1);
 }
 
 /** Return a sentence for each finding, or one for many of a kind; the worst first. */
