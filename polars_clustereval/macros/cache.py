@@ -19,9 +19,9 @@ from polars_clustereval.base.quoting import quote_identifier, quote_literal
 
 from .cache_folder import find_trusted, open_folder, write_trusted
 
-# The oldest DuckDB that can read the files. By default, DuckDB 1.5 writes files that older versions
-# can read, and omits MATERIALIZED of CTEs there.
-_OLDEST_READER = "v1.5.0"
+# Only in this version does a macro keep its text: files that older versions can read have numbers
+# such as 1e0 as casts and, before v1.5.0, no MATERIALIZED. DuckDB 1.5 writes such files by default.
+_STORAGE_VERSION = "latest"
 
 # The name of a cached database while it is written. It must differ from the name of the schema
 # inside.
@@ -73,31 +73,32 @@ def cached_database(text: str, name: str) -> Path:
     key = f"{sha256(text.encode()).hexdigest()[:32]}-{duckdb.__version__}"
     folder = open_folder()
     return find_trusted(folder, key) or write_trusted(
-        folder, key, lambda path: _write_whole(text, path, name)
+        folder, key, lambda path: _write_whole(text, path, name, _STORAGE_VERSION)
     )
 
 
-def write_macros(text: str, path: Path, name: str) -> None:
+def write_macros(text: str, path: Path, name: str, storage_version: str) -> None:
     """Write a database file with the macros in `text`, leaving no partial file if interrupted.
 
-    If `text` contains a database name, `name` must be the same.
+    If `text` contains a database name, `name` must be the same. `storage_version` is the oldest
+    version of DuckDB that can read the file, such as v1.5.0, or ``latest``.
     """
     # The file is moved to its place only when it is complete, because another process may look for
     # it.
     with TemporaryDirectory(dir=path.parent) as folder:
         draft = Path(folder) / "macros.duckdb"
-        _write_whole(text, draft, name)
+        _write_whole(text, draft, name, storage_version)
         draft.replace(path)
 
 
-def _write_whole(text: str, path: Path, name: str) -> None:
+def _write_whole(text: str, path: Path, name: str, storage_version: str) -> None:
     """Write a database file with the macros in `text`.
 
     Raise an error if the file is incomplete.
     """
     file, database = quote_literal(str(path)), quote_identifier(name)
     with duckdb.connect() as con:
-        con.execute(f"ATTACH {file} AS {database} (STORAGE_VERSION '{_OLDEST_READER}')")
+        con.execute(f"ATTACH {file} AS {database} (STORAGE_VERSION '{storage_version}')")
         con.execute(f"USE {database}")
         con.execute(text)
         # Closing the connection also writes the file, but hides the error of a full disk.

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _NAME = "clustereval"
 
+# The oldest DuckDB that can read the files.
+_OLDEST_READER = "v1.5.0"
+
 # Names that a DuckDB connection uses for its own databases and schemas.
 _RESERVED_NAMES = ("information_schema", "main", "memory", "pg_catalog", "system", "temp")
 
@@ -79,7 +82,7 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
     if name.lower() in _RESERVED_NAMES:
         msg = f"name: DuckDB itself has a database or schema named {name!r}; give another name"
         raise ClusterEvalError(msg)
-    write_macros(bundle("main", name), path, name)
+    write_macros(bundle("main", name), path, name, _OLDEST_READER)
 
 
 def check_new_file(path: Path) -> None:

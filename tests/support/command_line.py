@@ -100,11 +100,13 @@ FRAME = pl.DataFrame(
 )
 #: The note on the cluster -1 of these frames, if it is not given as noise.
 UNNAMED_NOISE = re.compile(r"clustereval: .*: cluster -1 is counted as a cluster; if it .*\n")
-#: The note on rows that are left out, which are a tenth or more of such small frames.
+#: The notes on rows that are left out, which are a tenth or more of such small frames, and on a
+#: coordinate that has most of their variance.
 TOLD_BY_COUNTS = re.compile(
     r"clustereval: .*: (?:\d+ of \d+ (?:rows?|points?) .* left out.*|there is one cluster, .*|"
     r"each of the \d+ \w+ is a cluster of its own.*|there are \d+ labels for .*|"
-    r"one cluster holds at least .*|\d+ of \d+ partitions .* no row to score)\n"
+    r"one cluster holds at least .*|\d+ of \d+ partitions .* no row to score|"
+    r"coordinate .* of the variance within clusters, .*)\n"
 )
 ODD = 'a "quoted", it\'s größe'
 POINTS = pl.DataFrame(
