@@ -177,19 +177,24 @@ def name_subjects(findings: pl.LazyFrame, subjects: Sequence[str]) -> pl.LazyFra
     """
     schema = findings.collect_schema()
     names = {name: _name_as_text(name, schema[name]) for name in subjects}
+    # A cluster without a name is noise that counts as singletons.
+    others = {
+        name: pl.when(pl.col(name).is_null()).then(pl.lit("noise")).otherwise(text)
+        for name, text in names.items()
+    }
 
-    def fill(template: str) -> pl.Expr:
-        """Return a template with the names in place of the braces, or NULL if one has no text."""
+    def fill(template: str, texts: dict[str, pl.Expr]) -> pl.Expr:
+        """Return a template with the texts in place of the braces, or NULL if one is missing."""
         parts = re.split(r"\{(\w+)\}", template)
-        texts = [
-            names.get(part, pl.lit(None, pl.String)) if i % 2 else pl.lit(part)
-            for i, part in enumerate(parts)
-        ]
-        return pl.concat_str(texts)
+        unknown = pl.lit(None, pl.String)
+        return pl.concat_str(
+            texts.get(part, unknown) if i % 2 else pl.lit(part) for i, part in enumerate(parts)
+        )
 
     def sentence(before: str, behind: str) -> pl.Expr:
         """Return the words between the filled templates, or NULL if the subject has no text."""
-        return pl.concat_str(fill(before), "finding", fill(behind).fill_null(""))
+        behind_it = fill(behind, others).fill_null("")
+        return pl.concat_str(fill(before, names), "finding", behind_it)
 
     worded = sentence(*ABOUT_A_CLUSTER)
     for code, templates in SENTENCES.items():
@@ -206,7 +211,8 @@ def _name_as_text(name: str, dtype: pl.DataType) -> pl.Expr:
         return text
     if dtype.is_float():
         short = text.str.contains(r"^-?([0-9]{1,7}\.0|[0-9]{1,4}\.[0-9]{1,2})$")
-        return pl.when(short).then(text)
+        # Rows of -0.0 and 0.0 are one cluster.
+        return pl.when(short).then(text.str.replace(r"^-0\.0$", "0.0"))
     return pl.lit(None, pl.String)
 
 

@@ -95,9 +95,11 @@ CREATE OR REPLACE MACRO clustereval._name_as_text(x) AS
     WHEN regexp_full_match(
       typeof(x), 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|VARCHAR|BOOLEAN|DATE|DECIMAL.*|ENUM.*'
     )
-      OR regexp_full_match(typeof(x), 'FLOAT|DOUBLE')
-      AND regexp_full_match(CAST(x AS VARCHAR), '-?([0-9]{1,7}\.0|[0-9]{1,4}\.[0-9]{1,2})')
     THEN CAST(x AS VARCHAR)
+    WHEN regexp_full_match(typeof(x), 'FLOAT|DOUBLE')
+      AND regexp_full_match(CAST(x AS VARCHAR), '-?([0-9]{1,7}\.0|[0-9]{1,4}\.[0-9]{1,2})')
+    -- Rows of -0.0 and 0.0 are one cluster.
+    THEN CASE CAST(x AS VARCHAR) WHEN '-0.0' THEN '0.0' ELSE CAST(x AS VARCHAR) END
   END;
 
 -- A finding with the cluster or the label that it is about, if _name_as_text knows them: 'cluster
@@ -116,7 +118,12 @@ CREATE OR REPLACE MACRO clustereval._named_finding(
     END || ': ' || finding || coalesce(
       CASE code
         WHEN 'mixed_cluster' THEN ': ' || clustereval._name_as_text(label)
-        WHEN 'split_label' THEN ': ' || clustereval._name_as_text(cluster)
+        -- A cluster without a name is noise that counts as singletons.
+        WHEN 'split_label'
+          THEN ': ' || CASE
+            WHEN cluster IS NULL THEN 'noise'
+            ELSE clustereval._name_as_text(cluster)
+          END
         WHEN 'low_silhouette'
           THEN '; the nearest center is that of ' || clustereval._name_as_text(other_cluster)
       END,
