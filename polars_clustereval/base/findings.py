@@ -151,9 +151,16 @@ def remark_on_noise(
         is_unknown = (pl.col("total") > 0) & (pl.col("n_noise").sum() == 0)
         remark = pl.when(is_unknown).then(pl.lit(unknown_noise_as_text(noise)))
         found = row_counts.select(*keys, remark=remark)
-    is_n_noise = pl.col("metric") == "n_noise"
-    remarked = join_partitions(summary, keys, found, how="left")
-    return remarked.with_columns(meaning=pl.coalesce(pl.when(is_n_noise).then("remark"), "meaning"))
+    return put_remark(summary, keys, "n_noise", found)
+
+
+def put_remark(
+    summary: pl.LazyFrame, keys: list[str], metric: str, remarks: pl.LazyFrame
+) -> pl.LazyFrame:
+    """Return the rows of a summary, with `remark` of a partition as the meaning of a metric."""
+    remarked = join_partitions(summary, keys, remarks, how="left")
+    meaning = pl.coalesce(pl.when(pl.col("metric") == metric).then("remark"), "meaning")
+    return remarked.with_columns(meaning=meaning).drop("remark")
 
 
 #: By code: the text before and after the words of a finding. Other findings are about a cluster, or

@@ -8,8 +8,8 @@ import polars as pl
 
 from polars_clustereval.base.checks import choose_terms
 from polars_clustereval.base.counts import POINT_COUNTS
-from polars_clustereval.base.findings import remark_on_noise
-from polars_clustereval.base.frames import join_partitions, list_meanings, to_user_frame
+from polars_clustereval.base.findings import put_remark, remark_on_noise
+from polars_clustereval.base.frames import list_meanings, to_user_frame
 from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.score_facts import entries_of
 from polars_clustereval.base.tables import table_function
@@ -136,12 +136,8 @@ def _remark_on_coordinates(summary: pl.LazyFrame, points: Points) -> pl.LazyFram
         *points.keys, "n", m2=pl.col("n") * v, is_distorted=is_distorted(farness)
     )
     dominant = find_dominant_coordinates(states, points.partition_keys)
-    found = dominant.select(*points.keys, coordinates=dominant_as_text(points.names))
-    remarked = join_partitions(summary, points.partition_keys, found, how="left")
-    is_n_dims = pl.col("metric") == "n_dims"
-    return remarked.with_columns(
-        meaning=pl.coalesce(pl.when(is_n_dims).then("coordinates"), "meaning")
-    )
+    found = dominant.select(*points.keys, remark=dominant_as_text(points.names))
+    return put_remark(summary, points.partition_keys, "n_dims", found)
 
 
 _LONG_COLUMNS = ("metric", "value", "best", "meaning", "family")

@@ -4,9 +4,10 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (a group of partition_by): all columns of internal_report, and noise_names
--- of _point_row_counts. clusters: rows of _measured_clusters; spreads: rows of _cluster_spreads;
--- coordinates: rows of _exact_coordinates; the rest are options.
+-- One row per partition (a group of partition_by): all columns of internal_report, noise_names of
+-- _point_row_counts, and states, a list of a struct {n, m2, is_distorted} for each cluster, as
+-- _dominant_coordinates reads them. clusters: rows of _measured_clusters; spreads: rows of
+-- _cluster_spreads; coordinates: rows of _exact_coordinates; the rest are options.
 CREATE OR REPLACE MACRO clustereval._report_of_clusters(
   clusters, spreads, coordinates, distance, p, center
 ) AS TABLE
