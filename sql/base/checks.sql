@@ -50,18 +50,23 @@ CREATE OR REPLACE MACRO clustereval._raise_short(short, call) AS
 -- Columns
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if the argument x is a string literal, such as 'label' in place of the column label. alias()
--- returns the text of the argument. The macro is an aggregate, for use after HAVING, where alias()
--- is evaluated only once instead of once per row, and for an empty table, too.
-CREATE OR REPLACE MACRO clustereval._is_quoted(x) AS
-  starts_with(concat('', alias(any_value(x))), 'any_value(''');
+-- TRUE if `argument`, the text of an argument in any_value(), is a string literal, such as 'label'
+-- in place of the column label.
+CREATE OR REPLACE MACRO clustereval._is_quoted_text(argument) AS
+  starts_with(argument, 'any_value(''');
 
--- Text of the error of a parameter named `parameter` whose argument, `given`, is a string literal.
--- The macro is an aggregate, like _is_quoted.
-CREATE OR REPLACE MACRO clustereval._quoted_column_error(parameter, given) AS
+-- TRUE if the argument x is a string literal. alias() returns the text of the argument. The macro
+-- is an aggregate, for use after HAVING, where alias() is evaluated only once instead of once per
+-- row, and for an empty table, too.
+CREATE OR REPLACE MACRO clustereval._is_quoted(x) AS
+  clustereval._is_quoted_text(concat('', alias(any_value(x))));
+
+-- Text of the error of a parameter named `parameter` whose argument is a string literal; `argument`
+-- is its text in any_value().
+CREATE OR REPLACE MACRO clustereval._quoted_column_error(parameter, argument) AS
   concat(
     parameter, ': expected a column, got the quoted string ',
-    regexp_extract(alias(any_value(given)), '''.*'''), '; write it without quotes'
+    regexp_extract(argument, '''.*'''), '; write it without quotes'
   );
 
 -- Pattern of the names, as typeof() returns them, of the types of numbers.
@@ -85,7 +90,7 @@ CREATE OR REPLACE MACRO clustereval._vector_error(parameter) AS
 CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
   CASE
     WHEN clustereval._is_quoted(given)
-    THEN error(clustereval._quoted_column_error(parameter, given))
+    THEN error(clustereval._quoted_column_error(parameter, alias(any_value(given))))
     WHEN parameter IN ('label', 'cluster', 'cluster_1', 'cluster_2', 'reduced_cluster')
       AND clustereval._is_float_list(typeof(any_value(given)))
     THEN error(clustereval._vector_error(parameter))

@@ -295,33 +295,42 @@ CREATE OR REPLACE MACRO clustereval._one_form(x) AS
     ELSE x
   END;
 
--- x, any value, passed through unless a check fails. Raises an error if `given`, the column that
--- the argument `parameter` names, has intervals inside lists or structs, for which _one_form has no
--- form, or has vectors. The macro is an aggregate, like _check_column, since an error per row would
--- keep DuckDB from simplifying _one_form.
-CREATE OR REPLACE MACRO clustereval._check_form(x, parameter, given) AS
+-- Text of what is wrong with a column of labels or clusters, the argument of `parameter`; NULL if
+-- nothing is. argument is the text of the argument in any_value(), and type_name is its type.
+-- Intervals inside lists or structs are refused, because _one_form has no form for them.
+CREATE OR REPLACE MACRO clustereval._label_fault(parameter, argument, type_name) AS
   CASE
-    WHEN contains(typeof(any_value(given)), 'INTERVAL')
-      AND typeof(any_value(given)) <> 'INTERVAL'
-      AND NOT starts_with(typeof(any_value(given)), 'ENUM(')
-    THEN clustereval._raise(concat(
-      parameter, ': a column of type ', typeof(any_value(given)), ' cannot be grouped'
-    ))
-    WHEN clustereval._is_float_list(typeof(any_value(given)))
-    THEN clustereval._raise(clustereval._vector_error(parameter))
-    ELSE x
+    WHEN clustereval._is_quoted_text(argument)
+    THEN clustereval._quoted_column_error(parameter, argument)
+    WHEN contains(type_name, 'INTERVAL')
+      AND type_name <> 'INTERVAL' AND NOT starts_with(type_name, 'ENUM(')
+    THEN concat(parameter, ': a column of type ', type_name, ' cannot be grouped')
+    WHEN clustereval._is_float_list(type_name)
+    THEN clustereval._vector_error(parameter)
   END;
 
--- x, any value, passed through unless a check fails. Raises the error of _check_columns for
--- aggregate-style macros, if label or cluster is a string literal instead of a column.
-CREATE OR REPLACE MACRO clustereval._check_unquoted(x, label, cluster) AS
-  CASE
-    WHEN clustereval._is_quoted(label)
-    THEN clustereval._raise(clustereval._quoted_column_error('label', label))
-    WHEN clustereval._is_quoted(cluster)
-    THEN clustereval._raise(clustereval._quoted_column_error('cluster', cluster))
-    ELSE x
-  END;
+-- x, any value, passed through unless a check fails. Raises the error of _label_fault for label or
+-- cluster, the arguments of these names. The macro is an aggregate, like _check_column, since an
+-- error per row would keep DuckDB from simplifying _one_form. _raise(NULL) is NULL.
+CREATE OR REPLACE MACRO clustereval._check_labels(x, label, cluster) AS
+  coalesce(
+    clustereval._raise(list_aggregate(list_transform(
+      [
+        {
+          'parameter': 'label', 'argument': concat('', alias(any_value(label))),
+          'type': typeof(any_value(label))
+        },
+        {
+          'parameter': 'cluster', 'argument': concat('', alias(any_value(cluster))),
+          'type': typeof(any_value(cluster))
+        }
+      ],
+      lambda __ce_column: clustereval._label_fault(
+        __ce_column['parameter'], __ce_column['argument'], __ce_column['type']
+      )
+    ), 'any_value')),
+    x
+  );
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): {cells, labels,
 -- clusters}, three maps from a key to its number of rows. The keys are {label, cluster}, {key:
@@ -329,18 +338,12 @@ CREATE OR REPLACE MACRO clustereval._check_unquoted(x, label, cluster) AS
 -- string literal in place of a column. The keys are structs because a bare NaN is not a reliable
 -- key; fields are read as x['field'], since HAVING takes x.field for a column.
 CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
-  'cells': clustereval._check_unquoted(
-    clustereval._check_form(
-      clustereval._check_form(
-        histogram(
-          CASE
-            WHEN label IS NOT NULL AND cluster IS NOT NULL
-            THEN {'label': clustereval._one_form(label), 'cluster': clustereval._one_form(cluster)}
-          END
-        ),
-        'cluster', cluster
-      ),
-      'label', label
+  'cells': clustereval._check_labels(
+    histogram(
+      CASE
+        WHEN label IS NOT NULL AND cluster IS NOT NULL
+        THEN {'label': clustereval._one_form(label), 'cluster': clustereval._one_form(cluster)}
+      END
     ),
     label, cluster
   ),
@@ -381,10 +384,30 @@ CREATE OR REPLACE MACRO clustereval._sum_ordered_pairs(counts) AS
     clustereval._histogram_sizes(counts), lambda __ce_n: clustereval._count_ordered_pairs(__ce_n)
   ));
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, tp, fp, fn,
--- tn, fn_minus_fp}. total is the number of rows without a NULL in either column. tp, fp, fn and tn
--- are the numbers of unordered pairs of rows with the same label and cluster, the same cluster
--- only, the same label only, and neither, as DOUBLE; fn_minus_fp is computed from integers.
+-- {total, tp, fp, fn, tn, fn_minus_fp} from `sums`, a struct {total, cells, labels, clusters}: the
+-- number of rows, and the numbers of ordered pairs of rows in the same cell, with the same label,
+-- and in the same cluster. tp, fp, fn and tn are the numbers of unordered pairs of rows with the
+-- same label and cluster, the same cluster only, the same label only, and neither, as DOUBLE;
+-- fn_minus_fp is computed from integers.
+CREATE OR REPLACE MACRO clustereval._pairs_of_sums(sums) AS {
+  'total': sums['total'],
+  'tp': CAST(
+    clustereval._tp(sums['total'], sums['cells'], sums['labels'], sums['clusters']) AS DOUBLE
+  ),
+  'fp': CAST(
+    clustereval._fp(sums['total'], sums['cells'], sums['labels'], sums['clusters']) AS DOUBLE
+  ),
+  'fn': CAST(
+    clustereval._fn(sums['total'], sums['cells'], sums['labels'], sums['clusters']) AS DOUBLE
+  ),
+  'tn': CAST(
+    clustereval._tn(sums['total'], sums['cells'], sums['labels'], sums['clusters']) AS DOUBLE
+  ),
+  'fn_minus_fp': CAST(clustereval._halve(sums['labels'] - sums['clusters']) AS DOUBLE)
+};
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): the struct of
+-- _pairs_of_sums. Rows with a NULL in either column are left out.
 CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
   list_transform(
     list_transform(
@@ -396,30 +419,7 @@ CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
         'clusters': clustereval._sum_ordered_pairs(__ce_histograms['clusters'])
       }
     ),
-    lambda __ce_sums: {
-      'total': __ce_sums['total'],
-      'tp': CAST(
-        clustereval._tp(
-          __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
-        ) AS DOUBLE
-      ),
-      'fp': CAST(
-        clustereval._fp(
-          __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
-        ) AS DOUBLE
-      ),
-      'fn': CAST(
-        clustereval._fn(
-          __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
-        ) AS DOUBLE
-      ),
-      'tn': CAST(
-        clustereval._tn(
-          __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
-        ) AS DOUBLE
-      ),
-      'fn_minus_fp': CAST(clustereval._halve(__ce_sums['labels'] - __ce_sums['clusters']) AS DOUBLE)
-    }
+    lambda __ce_sums: clustereval._pairs_of_sums(__ce_sums)
   )[1];
 
 -- List with one {size, rank} per contingency cell, in the order of keys. keys has one element per
@@ -532,6 +532,17 @@ CREATE OR REPLACE MACRO clustereval._cells_as_list(label, cluster) AS
       'clusters': __ce_step['counts']['clusters']
     }
   )[1];
+
+-- {total, cells, labels, clusters}, as _pairs_of_sums reads them, from `sides`, the struct of
+-- _cells_as_list.
+CREATE OR REPLACE MACRO clustereval._pair_sums_of_cells(sides) AS {
+  'total': sides['total'],
+  'cells': list_sum(list_transform(
+    sides['cells'], lambda __ce_cell: clustereval._count_ordered_pairs(__ce_cell['n'])
+  )),
+  'labels': clustereval._sum_ordered_pairs(sides['labels']),
+  'clusters': clustereval._sum_ordered_pairs(sides['clusters'])
+};
 
 ---------------------------------------------------------------------------------------------------
 -- Tables

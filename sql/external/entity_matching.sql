@@ -196,11 +196,21 @@ CREATE OR REPLACE MACRO clustereval._resolution_statistics(label, cluster) AS
 -- hc is the entropy of the cluster given the label, in nats.
 CREATE OR REPLACE MACRO clustereval._edit_statistics(label, cluster) AS
   list_transform(
-    [{
-      'cells': clustereval._cells_as_list(label, cluster),
-      'pairs': clustereval._pair_statistics(label, cluster),
-      'info': clustereval._information_statistics(label, cluster)
-    }],
+    list_transform(
+      list_transform(
+        [clustereval._cells_as_list(label, cluster)],
+        lambda __ce_sides: {
+          'cells': __ce_sides,
+          'sums': clustereval._pair_sums_of_cells(__ce_sides),
+          'info': clustereval._information_of_cells(__ce_sides)
+        }
+      ),
+      lambda __ce_parts: {
+        'cells': __ce_parts['cells'],
+        'pairs': clustereval._pairs_of_sums(__ce_parts['sums']),
+        'info': __ce_parts['info']
+      }
+    ),
     lambda __ce_parts: {
       'total': __ce_parts['pairs']['total'],
       'n_labels': len(map_values(__ce_parts['cells']['labels'])),

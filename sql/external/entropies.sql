@@ -27,66 +27,75 @@ CREATE OR REPLACE MACRO clustereval._mutual_information(total, deviance, size_pr
     total
   );
 
--- Deviance n ln(n / m) + m - n of a cell with n rows, where m = size_product / total is their
--- expected number if label and cluster were independent among `total` rows. size_product is
--- label_size x cluster_size; scaled_difference is n total - size_product, computed from integers,
--- so that no digits cancel. All are DOUBLE.
-CREATE OR REPLACE MACRO clustereval._deviance_from_product(
-  n, total, size_product, scaled_difference
-) AS
-  clustereval._deviance(
-    n, size_product / total, scaled_difference / total,
-    scaled_difference / (n * total + size_product)
-  );
-
--- Deviance n ln(n / m) + m - n of a cell with n rows, where m = label_size x cluster_size / total
--- is their expected number if label and cluster were independent among `total` rows. The sizes are
--- the numbers of rows of the cell's label and of its cluster; all arguments are integers.
-CREATE OR REPLACE MACRO clustereval._cell_deviance(total, n, label_size, cluster_size) AS
-  clustereval._deviance_from_product(
-    CAST(n AS DOUBLE),
-    CAST(total AS DOUBLE),
-    CAST(clustereval._widen(label_size) * clustereval._widen(cluster_size) AS DOUBLE),
-    CAST(
-      clustereval._widen(n) * clustereval._widen(total)
-      - clustereval._widen(label_size) * clustereval._widen(cluster_size) AS DOUBLE
+-- List of the deviances n ln(n / m) + m - n of `cells`, structs {n, label_size, cluster_size} of
+-- _cells_as_list, among `total` rows: m = label_size x cluster_size / total is the expected number
+-- of rows if label and cluster were independent. The difference n total - label_size x cluster_size
+-- is computed from integers, so that no digits cancel. Each stage computes values once, by name.
+CREATE OR REPLACE MACRO clustereval._cell_deviances(total, cells) AS
+  list_transform(
+    list_transform(
+      list_transform(
+        list_transform(
+          cells,
+          lambda __ce_cell: {
+            'n': __ce_cell['n'],
+            'size_product': clustereval._widen(__ce_cell['label_size'])
+              * clustereval._widen(__ce_cell['cluster_size'])
+          }
+        ),
+        lambda __ce_cell: {
+          'n': CAST(__ce_cell['n'] AS DOUBLE),
+          'scaled_mean': CAST(__ce_cell['size_product'] AS DOUBLE),
+          'scaled_difference': CAST(
+            clustereval._widen(__ce_cell['n']) * clustereval._widen(total)
+            - __ce_cell['size_product'] AS DOUBLE
+          )
+        }
+      ),
+      lambda __ce_cell: {
+        'n': __ce_cell['n'],
+        'mean': __ce_cell['scaled_mean'] / total,
+        'difference': __ce_cell['scaled_difference'] / total,
+        'relative_difference': __ce_cell['scaled_difference']
+          / (__ce_cell['n'] * total + __ce_cell['scaled_mean'])
+      }
+    ),
+    lambda __ce_cell: clustereval._deviance(
+      __ce_cell['n'], __ce_cell['mean'], __ce_cell['difference'], __ce_cell['relative_difference']
     )
   );
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, mi, hl, hc}.
--- total is the number of rows without a NULL in either column. mi is the mutual information, hl is
--- the entropy of the label given the cluster, and hc is the entropy of the cluster given the label,
--- in nats. All entropies and scores of information are computed from these values.
+-- {mi, hl, hc} from `sides`, the struct of _cells_as_list: the mutual information, the entropy of
+-- the label given the cluster, and the entropy of the cluster given the label, in nats.
+CREATE OR REPLACE MACRO clustereval._information_of_cells(sides) AS {
+  'mi': clustereval._mutual_information(
+    sides['total'],
+    clustereval._compensated_list_sum(clustereval._cell_deviances(sides['total'], sides['cells'])),
+    list_sum(list_transform(
+      sides['cells'],
+      lambda __ce_cell: clustereval._widen(__ce_cell['label_size'])
+        * clustereval._widen(__ce_cell['cluster_size'])
+    ))
+  ),
+  'hl': clustereval._compensated_list_sum(list_transform(
+    sides['cells'],
+    lambda __ce_cell: clustereval._ratio(__ce_cell['n'], sides['total'])
+      * clustereval._log_ratio(__ce_cell['cluster_size'], __ce_cell['n'])
+  )),
+  'hc': clustereval._compensated_list_sum(list_transform(
+    sides['cells'],
+    lambda __ce_cell: clustereval._ratio(__ce_cell['n'], sides['total'])
+      * clustereval._log_ratio(__ce_cell['label_size'], __ce_cell['n'])
+  ))
+};
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): the struct of
+-- _information_of_cells, from which all entropies and scores of information are computed. Rows with
+-- a NULL in either column are left out.
 CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
-    lambda __ce_sides: {
-      'total': __ce_sides['total'],
-      'mi': clustereval._mutual_information(
-        __ce_sides['total'],
-        clustereval._compensated_list_sum(list_transform(
-          __ce_sides['cells'],
-          lambda __ce_cell: clustereval._cell_deviance(
-            __ce_sides['total'], __ce_cell['n'], __ce_cell['label_size'], __ce_cell['cluster_size']
-          )
-        )),
-        list_sum(list_transform(
-          __ce_sides['cells'],
-          lambda __ce_cell: clustereval._widen(__ce_cell['label_size'])
-            * clustereval._widen(__ce_cell['cluster_size'])
-        ))
-      ),
-      'hl': clustereval._compensated_list_sum(list_transform(
-        __ce_sides['cells'],
-        lambda __ce_cell: clustereval._ratio(__ce_cell['n'], __ce_sides['total'])
-          * clustereval._log_ratio(__ce_cell['cluster_size'], __ce_cell['n'])
-      )),
-      'hc': clustereval._compensated_list_sum(list_transform(
-        __ce_sides['cells'],
-        lambda __ce_cell: clustereval._ratio(__ce_cell['n'], __ce_sides['total'])
-          * clustereval._log_ratio(__ce_cell['label_size'], __ce_cell['n'])
-      ))
-    }
+    lambda __ce_sides: clustereval._information_of_cells(__ce_sides)
   )[1];
 
 ---------------------------------------------------------------------------------------------------

@@ -517,17 +517,20 @@ CREATE OR REPLACE MACRO clustereval._size_pair_plan(
     }
   )[1];
 
--- The 2 x 2 table of rows for one overlap: {d, x1, x2, x3, x4, m1, m2, m3, m4}. x1, the overlap, is
--- the number of rows with a label and a cluster, x2 with the label only, x3 with the cluster only,
--- x4 with neither; m1 .. m4 are their means under random labeling, and d = x1 - m1, exactly. pair
--- is a struct of _size_pair_plan. node numbers the overlaps of pair: x1 = center + stride x node,
--- so node is 0 at the center and negative below it.
-CREATE OR REPLACE MACRO clustereval._node_table(pair, node) AS
+-- The 2 x 2 tables of rows for the overlaps of pair, a struct of _size_pair_plan, as a list of
+-- {d, x1, x2, x3, x4, m1, m2, m3, m4}. x1, the overlap, is the number of rows with a label and a
+-- cluster, x2 with the label only, x3 with the cluster only, x4 with neither; m1 .. m4 are their
+-- means under random labeling, and d = x1 - m1, exactly. The overlaps are center + stride x node,
+-- where node is 0 at the center and negative below it.
+CREATE OR REPLACE MACRO clustereval._node_tables(pair) AS
   list_transform(
-    [{
-      'x1': pair['center'] + pair['stride'] * node,
-      'd': pair['stride'] * node + pair['offset']
-    }],
+    list_transform(
+      range(-CAST(pair['below'] AS BIGINT), CAST(pair['above'] AS BIGINT) + 1),
+      lambda __ce_node: {
+        'x1': pair['center'] + pair['stride'] * __ce_node,
+        'd': pair['stride'] * __ce_node + pair['offset']
+      }
+    ),
     lambda __ce_node: {
       'd': __ce_node['d'],
       'x1': __ce_node['x1'],
@@ -539,62 +542,79 @@ CREATE OR REPLACE MACRO clustereval._node_table(pair, node) AS
       'm3': pair['b'] * (pair['n'] - pair['a']) / pair['n'],
       'm4': (pair['n'] - pair['a']) * (pair['n'] - pair['b']) / pair['n']
     }
-  )[1];
+  );
 
--- Loader's deviance x ln(x / m) + m - x of a count x from its mean m, given d = x - m without loss
--- of digits.
-CREATE OR REPLACE MACRO clustereval._count_deviance(x, m, d) AS
-  clustereval._deviance(x, m, d, clustereval._relative_difference(d, x, m));
-
--- {d1, d2, d3, d4}: the deviances x ln(x / m) + m - x of the counts x1 .. x4 of a 2 x 2 table from
--- their means m1 .. m4. counts is a struct of _node_table.
-CREATE OR REPLACE MACRO clustereval._node_deviances(counts) AS {
-  'd1': clustereval._count_deviance(counts['x1'], counts['m1'], counts['d']),
-  'd2': clustereval._count_deviance(counts['x2'], counts['m2'], -counts['d']),
-  'd3': clustereval._count_deviance(counts['x3'], counts['m3'], -counts['d']),
-  'd4': clustereval._count_deviance(counts['x4'], counts['m4'], counts['d'])
-};
-
--- The terms of one overlap x1 in the sums over the overlaps of a label of size a and a cluster of
--- size b: {weight, emi, ehl, ehc}. weight is the probability of x1 up to a factor; emi is weight
--- times the deviance of x1 from its mean, ehl is weight x1 ln(b / x1), ehc is weight x1 ln(a / x1).
--- If the stride is above 1, ehl and ehc are 0, because _size_pair_terms then computes their sums
--- from emi. The parameters are structs of _size_pair_plan (pair), _node_table (counts) and
--- _node_deviances (deviances).
-CREATE OR REPLACE MACRO clustereval._node_terms(pair, counts, deviances) AS
+-- `tables`, the list of _node_tables, with the deviances d1 .. d4 of the counts x1 .. x4 from their
+-- means, x ln(x / m) + m - x, in place of the means: a list of {x1, x2, x3, x4, d1, d2, d3, d4}.
+-- v1 .. v4 are the relative differences, which _deviance reads often and which are computed once.
+CREATE OR REPLACE MACRO clustereval._node_deviances(tables) AS
   list_transform(
-    [clustereval._overlap_weight(
-      counts['x1'], counts['x2'], counts['x3'], counts['x4'],
-      deviances['d1'], deviances['d2'], deviances['d3'], deviances['d4']
-    )],
-    lambda __ce_weight: {
-      'weight': __ce_weight,
-      'emi': __ce_weight * deviances['d1'],
+    list_transform(
+      tables,
+      lambda __ce_node: {
+        'table': __ce_node,
+        'v1': clustereval._relative_difference(__ce_node['d'], __ce_node['x1'], __ce_node['m1']),
+        'v2': clustereval._relative_difference(-__ce_node['d'], __ce_node['x2'], __ce_node['m2']),
+        'v3': clustereval._relative_difference(-__ce_node['d'], __ce_node['x3'], __ce_node['m3']),
+        'v4': clustereval._relative_difference(__ce_node['d'], __ce_node['x4'], __ce_node['m4'])
+      }
+    ),
+    lambda __ce_node: {
+      'x1': __ce_node['table']['x1'],
+      'x2': __ce_node['table']['x2'],
+      'x3': __ce_node['table']['x3'],
+      'x4': __ce_node['table']['x4'],
+      'd1': clustereval._deviance(
+        __ce_node['table']['x1'], __ce_node['table']['m1'], __ce_node['table']['d'],
+        __ce_node['v1']
+      ),
+      'd2': clustereval._deviance(
+        __ce_node['table']['x2'], __ce_node['table']['m2'], -__ce_node['table']['d'],
+        __ce_node['v2']
+      ),
+      'd3': clustereval._deviance(
+        __ce_node['table']['x3'], __ce_node['table']['m3'], -__ce_node['table']['d'],
+        __ce_node['v3']
+      ),
+      'd4': clustereval._deviance(
+        __ce_node['table']['x4'], __ce_node['table']['m4'], __ce_node['table']['d'],
+        __ce_node['v4']
+      )
+    }
+  );
+
+-- List of the terms of the overlaps x1 in the sums over the overlaps of a label of size a and a
+-- cluster of size b: {weight, emi, ehl, ehc}. weight is the probability of x1 up to a factor; emi
+-- is weight times the deviance of x1 from its mean, ehl is weight x1 ln(b / x1), ehc is weight x1
+-- ln(a / x1). If the stride is above 1, ehl and ehc are 0, because _size_pair_terms then computes
+-- their sums from emi. pair is a struct of _size_pair_plan.
+CREATE OR REPLACE MACRO clustereval._node_terms(pair) AS
+  list_transform(
+    list_transform(
+      clustereval._node_deviances(clustereval._node_tables(pair)),
+      lambda __ce_node: {
+        'x1': __ce_node['x1'],
+        'd1': __ce_node['d1'],
+        'weight': clustereval._overlap_weight(
+          __ce_node['x1'], __ce_node['x2'], __ce_node['x3'], __ce_node['x4'],
+          __ce_node['d1'], __ce_node['d2'], __ce_node['d3'], __ce_node['d4']
+        )
+      }
+    ),
+    lambda __ce_node: {
+      'weight': __ce_node['weight'],
+      'emi': __ce_node['weight'] * __ce_node['d1'],
       'ehl': CASE
-        WHEN pair['stride'] > 1 OR counts['x1'] = 0 THEN 0.0
-        ELSE __ce_weight * counts['x1'] * clustereval._log_ratio(pair['b'], counts['x1'])
+        WHEN pair['stride'] > 1 OR __ce_node['x1'] = 0 THEN 0.0
+        ELSE __ce_node['weight'] * __ce_node['x1']
+          * clustereval._log_ratio(pair['b'], __ce_node['x1'])
       END,
       'ehc': CASE
-        WHEN pair['stride'] > 1 OR counts['x1'] = 0 THEN 0.0
-        ELSE __ce_weight * counts['x1'] * clustereval._log_ratio(pair['a'], counts['x1'])
+        WHEN pair['stride'] > 1 OR __ce_node['x1'] = 0 THEN 0.0
+        ELSE __ce_node['weight'] * __ce_node['x1']
+          * clustereval._log_ratio(pair['a'], __ce_node['x1'])
       END
     }
-  )[1];
-
--- List of the structs of _node_terms, {weight, emi, ehl, ehc}, one for each overlap of pair, a
--- struct of _size_pair_plan.
-CREATE OR REPLACE MACRO clustereval._all_node_terms(pair) AS
-  list_transform(
-    range(-CAST(pair['below'] AS BIGINT), CAST(pair['above'] AS BIGINT) + 1),
-    lambda __ce_number: list_transform(
-      list_transform(
-        [clustereval._node_table(pair, __ce_number)],
-        lambda __ce_table: {
-          'table': __ce_table, 'deviances': clustereval._node_deviances(__ce_table)
-        }
-      ),
-      lambda __ce_node: clustereval._node_terms(pair, __ce_node['table'], __ce_node['deviances'])
-    )[1]
   );
 
 -- {emi, ehl, ehc}: the contributions of all pairs of a label and a cluster with two given sizes to
@@ -604,7 +624,7 @@ CREATE OR REPLACE MACRO clustereval._all_node_terms(pair) AS
 CREATE OR REPLACE MACRO clustereval._size_pair_terms(pair) AS
   list_transform(
     list_transform(
-      [clustereval._all_node_terms(pair)],
+      [clustereval._node_terms(pair)],
       lambda __ce_terms: {
         'factor': pair['multiplicity'] / pair['n']
           / clustereval._sum_of_field(__ce_terms, 'weight'),
@@ -634,25 +654,22 @@ CREATE OR REPLACE MACRO clustereval._size_pair_terms(pair) AS
 
 -- {emi, ehl, ehc}, the expectations, for random labelings of the same sizes, of the mutual
 -- information, of the entropy of the label given the cluster and of that of the cluster given the
--- label, in nats.
-CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
+-- label, in nats. labels and clusters are the maps of _histograms, and `total` is the number of
+-- rows.
+CREATE OR REPLACE MACRO clustereval._expected_of_sizes(total, labels, clusters) AS
   list_transform(
     list_transform(
-      list_transform(
-        [clustereval._histograms(label, cluster)],
-        lambda __ce_histograms: {
-          'total': clustereval._histogram_total(__ce_histograms['cells']),
-          'labels': clustereval._size_count_list(__ce_histograms['labels']),
-          'clusters': clustereval._size_count_list(__ce_histograms['clusters'])
-        }
-      ),
-      lambda __ce_sides: list_transform(
+      [{
+        'labels': clustereval._size_count_list(labels),
+        'clusters': clustereval._size_count_list(clusters)
+      }],
+      lambda __ce_counts: list_transform(
         flatten(list_transform(
-          __ce_sides['labels'],
+          __ce_counts['labels'],
           lambda __ce_label: list_transform(
-            __ce_sides['clusters'],
+            __ce_counts['clusters'],
             lambda __ce_cluster: clustereval._size_pair_plan(
-              __ce_sides['total'], __ce_label['size'], __ce_cluster['size'],
+              total, __ce_label['size'], __ce_cluster['size'],
               __ce_label['multiplicity'] * __ce_cluster['multiplicity']
             )
           )
@@ -665,6 +682,17 @@ CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
       'ehl': clustereval._sum_of_field(__ce_terms, 'ehl'),
       'ehc': clustereval._sum_of_field(__ce_terms, 'ehc')
     }
+  )[1];
+
+-- Aggregate of the columns label (true class) and cluster (assigned cluster): the struct of
+-- _expected_of_sizes.
+CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
+  list_transform(
+    [clustereval._histograms(label, cluster)],
+    lambda __ce_histograms: clustereval._expected_of_sizes(
+      clustereval._histogram_total(__ce_histograms['cells']),
+      __ce_histograms['labels'], __ce_histograms['clusters']
+    )
   )[1];
 
 -- Mutual information expected of random labelings.

@@ -37,26 +37,31 @@ CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, av
     WHEN average_method = 'joint' THEN clustereval._ratio(mi, mi + hl + hc)
   END;
 
--- Adjusted mutual information: (mi - emi) / (M - emi), where M is the mean of the label entropy mi
--- + hl and the cluster entropy mi + hc that average_method names: 'arithmetic', 'geometric', 'min'
--- or 'max'. 1 for equal partitions. 0 / 0 is 0 if mi is 0, as in scikit-learn. Otherwise 0 / 0 is
--- NULL: it occurs with 'min' if one side has only singletons, and scikit-learn returns rounding
+-- above_chance / mean_above_chance, the numerator and denominator of the adjusted mutual
+-- information. 1 for equal partitions. 0 / 0 is 0 if mi is 0, as in scikit-learn. Otherwise 0 / 0
+-- is NULL: it occurs with 'min' if one side has only singletons, and scikit-learn returns rounding
 -- errors around 1. A ratio that rounding takes above 1 becomes 1.
-CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
-  mi, hl, hc, emi, ehl, ehc, average_method
+CREATE OR REPLACE MACRO clustereval._adjusted_ratio(
+  mi, hl, hc, above_chance, mean_above_chance
 ) AS
   CASE
     WHEN hl + hc = 0 THEN 1.0
-    WHEN clustereval._mean_entropy_above_chance(mi, hl, hc, ehl, ehc, average_method) = 0
-    THEN CASE WHEN mi = 0 THEN 0.0 END
-    WHEN clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc)
-      > clustereval._mean_entropy_above_chance(mi, hl, hc, ehl, ehc, average_method)
-    THEN 1.0
-    ELSE clustereval._ratio(
-      clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc),
-      clustereval._mean_entropy_above_chance(mi, hl, hc, ehl, ehc, average_method)
-    )
+    WHEN mean_above_chance = 0 THEN CASE WHEN mi = 0 THEN 0.0 END
+    WHEN above_chance > mean_above_chance THEN 1.0
+    ELSE clustereval._ratio(above_chance, mean_above_chance)
   END;
+
+-- Adjusted mutual information: (mi - emi) / (M - emi), where M is the mean of the label entropy mi
+-- + hl and the cluster entropy mi + hc that average_method names: 'arithmetic', 'geometric', 'min'
+-- or 'max'.
+CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
+  mi, hl, hc, emi, ehl, ehc, average_method
+) AS
+  clustereval._adjusted_ratio(
+    mi, hl, hc,
+    clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc),
+    clustereval._mean_entropy_above_chance(mi, hl, hc, ehl, ehc, average_method)
+  );
 
 -- Homogeneity: mi / (mi + hl), where mi + hl is the label entropy; 1 if there is one label.
 CREATE OR REPLACE MACRO clustereval._homogeneity_score(mi, hl, hc) AS
@@ -104,14 +109,34 @@ CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(
   label, cluster, average_method := 'arithmetic'
 ) AS
   list_transform(
-    [{
-      'info': clustereval._information_statistics(label, cluster),
-      'expected': clustereval._expected_statistics(label, cluster),
-      'average_method': clustereval._check_average_method(average_method, FALSE)
-    }],
-    lambda __ce_call: clustereval._adjusted_mutual_info_score(
-      __ce_call['info']['mi'], __ce_call['info']['hl'], __ce_call['info']['hc'],
-      __ce_call['expected']['emi'], __ce_call['expected']['ehl'], __ce_call['expected']['ehc'],
-      __ce_call['average_method']
+    list_transform(
+      list_transform(
+        [clustereval._cells_as_list(label, cluster)],
+        lambda __ce_sides: {
+          'info': clustereval._information_of_cells(__ce_sides),
+          'expected': clustereval._expected_of_sizes(
+            __ce_sides['total'], __ce_sides['labels'], __ce_sides['clusters']
+          )
+        }
+      ),
+      lambda __ce_parts: {
+        'mi': __ce_parts['info']['mi'],
+        'hl': __ce_parts['info']['hl'],
+        'hc': __ce_parts['info']['hc'],
+        'above_chance': clustereval._mutual_info_above_chance(
+          __ce_parts['info']['mi'], __ce_parts['info']['hl'], __ce_parts['info']['hc'],
+          __ce_parts['expected']['emi'], __ce_parts['expected']['ehl'],
+          __ce_parts['expected']['ehc']
+        ),
+        'mean_above_chance': clustereval._mean_entropy_above_chance(
+          __ce_parts['info']['mi'], __ce_parts['info']['hl'], __ce_parts['info']['hc'],
+          __ce_parts['expected']['ehl'], __ce_parts['expected']['ehc'],
+          clustereval._check_average_method(average_method, FALSE)
+        )
+      }
+    ),
+    lambda __ce_parts: clustereval._adjusted_ratio(
+      __ce_parts['mi'], __ce_parts['hl'], __ce_parts['hc'],
+      __ce_parts['above_chance'], __ce_parts['mean_above_chance']
     )
   )[1];

@@ -107,10 +107,17 @@ CREATE OR REPLACE MACRO clustereval._cell_links(n, label_size, cluster_size) AS
 -- its cluster), which multinomial_adjusted_rand_score needs.
 CREATE OR REPLACE MACRO clustereval._linked_pair_statistics(label, cluster) AS
   list_transform(
-    [{
-      'pairs': clustereval._pair_statistics(label, cluster),
-      'cells': clustereval._cells_as_list(label, cluster)['cells']
-    }],
+    list_transform(
+      list_transform(
+        [clustereval._cells_as_list(label, cluster)],
+        lambda __ce_sides: {
+          'cells': __ce_sides['cells'], 'sums': clustereval._pair_sums_of_cells(__ce_sides)
+        }
+      ),
+      lambda __ce_step: {
+        'cells': __ce_step['cells'], 'pairs': clustereval._pairs_of_sums(__ce_step['sums'])
+      }
+    ),
     lambda __ce_step: {
       'total': __ce_step['pairs']['total'],
       'tp': __ce_step['pairs']['tp'],

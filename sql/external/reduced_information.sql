@@ -353,18 +353,15 @@ CREATE OR REPLACE MACRO clustereval._reduced_statistics(label, cluster) AS
   list_transform(
     list_transform(
       list_transform(
-        [{
-          'counts': clustereval._histograms(label, cluster),
-          'info': clustereval._information_statistics(label, cluster)
-        }],
-        lambda __ce_step: {
-          'info': __ce_step['info'],
-          'total': clustereval._histogram_total(__ce_step['counts']['cells']),
-          'cells': clustereval._histogram_sizes(__ce_step['counts']['cells']),
-          'labels': clustereval._histogram_sizes(__ce_step['counts']['labels']),
-          'clusters': clustereval._histogram_sizes(__ce_step['counts']['clusters']),
-          'label_pairs': clustereval._sum_ordered_pairs(__ce_step['counts']['labels']),
-          'cluster_pairs': clustereval._sum_ordered_pairs(__ce_step['counts']['clusters'])
+        [clustereval._cells_as_list(label, cluster)],
+        lambda __ce_sides: {
+          'info': clustereval._information_of_cells(__ce_sides),
+          'total': __ce_sides['total'],
+          'cells': list_transform(__ce_sides['cells'], lambda __ce_cell: __ce_cell['n']),
+          'labels': clustereval._histogram_sizes(__ce_sides['labels']),
+          'clusters': clustereval._histogram_sizes(__ce_sides['clusters']),
+          'label_pairs': clustereval._sum_ordered_pairs(__ce_sides['labels']),
+          'cluster_pairs': clustereval._sum_ordered_pairs(__ce_sides['clusters'])
         }
       ),
       lambda __ce_step: {

@@ -182,7 +182,7 @@ CREATE OR REPLACE MACRO clustereval._has_coordinates(x, missing) AS
 CREATE OR REPLACE MACRO clustereval._sum_of_squares(x) AS
   coalesce(
     try(list_inner_product(x, x)),
-    list_inner_product(clustereval._nulls_to_nan(x), clustereval._nulls_to_nan(x))
+    list_sum(list_transform(x, lambda __ce_x: coalesce(__ce_x * __ce_x, CAST('nan' AS DOUBLE))))
   );
 
 -- Euclidean length of the vector x: NaN if a coordinate is NULL, NULL if it has no coordinates.
@@ -249,45 +249,6 @@ CREATE OR REPLACE MACRO clustereval._minkowski(x, y, p) AS
     )[1]
   )[1];
 
--- Distance between the vectors x and y, by the options distance and p; for cosine x and y are unit
--- vectors or zero. The result is not finite, or NULL, if a coordinate is NULL or the vectors differ
--- in length. Half the squared distance of unit vectors is 1 - cos without cancellation.
-CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
-  CASE lower(distance)
-    WHEN 'euclidean' THEN clustereval._euclidean(x, y)
-    WHEN 'sqeuclidean' THEN pow(clustereval._euclidean(x, y), 2)
-    WHEN 'cosine'
-    THEN CASE
-      WHEN coalesce(len(x) <> len(y), TRUE) THEN NULL
-      WHEN clustereval._norm(x) = 0 OR clustereval._norm(y) = 0 THEN 1.0
-      ELSE clustereval._zero_if_parallel(pow(clustereval._euclidean(x, y), 2) / 2)
-    END
-    ELSE CASE
-      WHEN len(x) = len(y) AND list_count(x) = len(y) AND len(y) > 0
-      THEN CASE lower(distance)
-        WHEN 'cityblock'
-        THEN list_sum(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
-        WHEN 'chebyshev'
-        THEN list_max(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
-        ELSE clustereval._minkowski(x, y, p)
-      END
-    END
-  END;
-
--- The term that d, a distance by the option distance, adds to a sum of squares: d itself for
--- sqeuclidean, otherwise its square.
-CREATE OR REPLACE MACRO clustereval._squared_distance(d, distance) AS
-  CASE WHEN lower(distance) = 'sqeuclidean' THEN d ELSE d * d END;
-
--- TRUE if, for these options of an index, the total sum of squares is the sum of squares within
--- clusters plus the sum of squares between clusters.
-CREATE OR REPLACE MACRO clustereval._squares_add_up(distance, center) AS
-  lower(distance) IN ('euclidean', 'sqeuclidean') AND center = 'mean';
-
--- x - y for two vectors of the same length, coordinate by coordinate.
-CREATE OR REPLACE MACRO clustereval._subtract_vectors(x, y) AS
-  list_transform(x, lambda __ce_x, __ce_i: __ce_x - y[__ce_i]);
-
 -- Distance between the vectors x and y of the same length and without NULL, by distance and p. It
 -- is _distance without its checks, which take time. `distance` is 'euclidean', 'cityblock',
 -- 'chebyshev' or 'minkowski', in lower case.
@@ -300,3 +261,46 @@ CREATE OR REPLACE MACRO clustereval._unchecked_distance(x, y, distance, p) AS
     THEN list_max(list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i])))
     ELSE clustereval._minkowski(x, y, p)
   END;
+
+-- Distance between the vectors x and y by cityblock, chebyshev or minkowski, in any letter case;
+-- NULL if a coordinate is NULL, or if the vectors are empty or differ in length.
+CREATE OR REPLACE MACRO clustereval._coordinate_distance(x, y, distance, p) AS
+  CASE
+    WHEN len(x) = len(y) AND list_count(x) = len(y)
+    THEN clustereval._unchecked_distance(x, y, lower(distance), p)
+  END;
+
+-- Cosine distance between x and y, which are unit vectors or zero; NULL if the vectors differ in
+-- length. Half the squared distance of unit vectors is 1 - cos without cancellation.
+CREATE OR REPLACE MACRO clustereval._cosine_distance(x, y) AS
+  CASE
+    WHEN coalesce(len(x) <> len(y), TRUE) THEN NULL
+    WHEN clustereval._sum_of_squares(x) = 0 OR clustereval._sum_of_squares(y) = 0 THEN 1.0
+    ELSE clustereval._zero_if_parallel(pow(clustereval._euclidean(x, y), 2) / 2)
+  END;
+
+-- Distance between the vectors x and y, by the options distance and p; for cosine x and y are unit
+-- vectors or zero. The result is not finite, or NULL, if a coordinate is NULL or the vectors differ
+-- in length.
+CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
+  CASE lower(distance)
+    WHEN 'euclidean' THEN clustereval._euclidean(x, y)
+    WHEN 'sqeuclidean' THEN pow(clustereval._euclidean(x, y), 2)
+    WHEN 'cosine' THEN clustereval._cosine_distance(x, y)
+    ELSE clustereval._coordinate_distance(x, y, distance, p)
+  END;
+
+-- The term that d, a distance by the option distance, adds to a sum of squares: d itself for
+-- sqeuclidean, otherwise its square. Pass d as a column, because the engine binds each copy of an
+-- expression.
+CREATE OR REPLACE MACRO clustereval._squared_distance(d, distance) AS
+  CASE WHEN lower(distance) = 'sqeuclidean' THEN d ELSE d * d END;
+
+-- TRUE if, for these options of an index, the total sum of squares is the sum of squares within
+-- clusters plus the sum of squares between clusters.
+CREATE OR REPLACE MACRO clustereval._squares_add_up(distance, center) AS
+  lower(distance) IN ('euclidean', 'sqeuclidean') AND center = 'mean';
+
+-- x - y for two vectors of the same length, coordinate by coordinate.
+CREATE OR REPLACE MACRO clustereval._subtract_vectors(x, y) AS
+  list_transform(x, lambda __ce_x, __ce_i: __ce_x - y[__ce_i]);

@@ -10,7 +10,7 @@
 
 -- The metric value of the distance d, where `distance` is the name of that distance. Values of the
 -- metric obey the triangle inequality: sqrt(d), the euclidean distance, for sqeuclidean; sqrt(2 d),
--- the chord between unit vectors, for cosine; d itself for all others.
+-- the chord between unit vectors, for cosine; d itself for all others. Pass d as a column.
 CREATE OR REPLACE MACRO clustereval._distance_to_metric(d, distance) AS
   CASE lower(distance) WHEN 'sqeuclidean' THEN sqrt(d) WHEN 'cosine' THEN sqrt(2 * d) ELSE d END;
 
@@ -24,9 +24,10 @@ CREATE OR REPLACE MACRO clustereval._metric_to_distance(d, distance) AS
 -- sqrt(2) if one of them is a zero vector. Otherwise it is the distance named `distance`. p is the
 -- order of minkowski.
 CREATE OR REPLACE MACRO clustereval._metric(x, y, distance, p) AS
-  CASE lower(distance)
-    WHEN 'sqeuclidean' THEN clustereval._euclidean(x, y)
-    ELSE clustereval._distance_to_metric(clustereval._distance(x, y, distance, p), distance)
+  CASE
+    WHEN lower(distance) IN ('euclidean', 'sqeuclidean') THEN clustereval._euclidean(x, y)
+    WHEN lower(distance) = 'cosine' THEN sqrt(2 * clustereval._cosine_distance(x, y))
+    ELSE clustereval._coordinate_distance(x, y, distance, p)
   END;
 
 -- One row per cluster (number): its center; radius, the largest distance of its points from the

@@ -177,8 +177,8 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   ),
   __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
-      noise, clustereval._noise_of_findings(noise_as), missing, id
+      tbl, vector, cluster, distance, p, weights, partition_by, noise,
+      clustereval._noise_of_findings(noise_as), missing, id
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
@@ -244,8 +244,8 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       own.partition_key, own.cluster AS cluster_key, own.n, own.variances AS m2, own.mean,
       clustereval._farness(spread.radius, spread.mean_distance, distance) AS farness,
       gap.nearest, averaged.silhouette,
-      averaged.silhouette - clustereval._normal_quantile(0.95) * averaged.error AS lower,
-      averaged.silhouette + clustereval._normal_quantile(0.95) * averaged.error AS upper,
+      averaged.silhouette - averaged.margin AS lower,
+      averaged.silhouette + averaged.margin AS upper,
       counts.total, counts.n_clusters
     FROM __ce_clusters AS own
     JOIN __ce_row_counts AS counts
@@ -256,7 +256,11 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     LEFT JOIN __ce_gaps AS gap ON gap.number = spread.number
     LEFT JOIN (
       SELECT
-        number, silhouette, CASE WHEN method = 'sample' THEN std_error ELSE 0.0 END AS error
+        number, silhouette,
+        CASE
+          WHEN method = 'sample' THEN clustereval._normal_quantile(0.95) * std_error
+          ELSE 0.0
+        END AS margin
       FROM __ce_silhouettes
     ) AS averaged
       ON averaged.number = own.number

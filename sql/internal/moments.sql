@@ -85,72 +85,45 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) 
 -- means_or_medians (medians if center is 'median'), anchors (values of some point), variances,
 -- minima and maxima, all without weights. The lists that a caller does not use cost nothing.
 -- points: rows of _points or _move_points. The first block needs no unnest. The points are read
--- again for later blocks only if there are later blocks, because a join with no rows ends
--- immediately.
+-- again for later blocks only if some point has them, because a join with no rows ends immediately.
+-- If the points differ in length, _check_points raises an error.
 CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
   WITH kept_points AS NOT MATERIALIZED (
-    SELECT
-      partition_key, cluster, singleton_no, unweighted AS x,
-      CASE WHEN len(unweighted) > 8 THEN unweighted END AS x_past_8
+    SELECT partition_key, cluster, singleton_no, unweighted AS x
     FROM query_table(points)
     WHERE kept
   ),
-  first_blocks AS MATERIALIZED (
-    SELECT
-      partition_key, cluster, singleton_no,
-      CAST(0 AS BIGINT) AS block_offset,
-      COUNT(*) AS n,
-      MAX(len(x)) AS dims,
-      clustereval._compensated_sum(
-        coalesce(try(list_inner_product(x, x)), CAST('nan' AS DOUBLE))
-      ) AS squares,
-      CASE center
-        WHEN 'median' THEN clustereval._block_medians(x, x_past_8, 0)
-        ELSE clustereval._block_means(x, x_past_8, 0)
-      END AS means_or_medians,
-      any_value(x) AS anchors,
-      clustereval._block_variances(x, x_past_8, 0) AS variances,
-      clustereval._block_minima(x, x_past_8, 0) AS minima,
-      clustereval._block_maxima(x, x_past_8, 0) AS maxima
-    FROM kept_points
-    GROUP BY partition_key, cluster, singleton_no
-  ),
-  later_points AS NOT MATERIALIZED (
-    SELECT
-      point.partition_key, point.cluster, point.singleton_no, point.x,
-      unnest(range(16, len(point.x), 16)) AS block_offset
+  long_points AS NOT MATERIALIZED (
+    SELECT point.*
     FROM kept_points AS point
-    JOIN (SELECT MAX(dims) AS max_dims FROM first_blocks) AS largest ON largest.max_dims > 16
+    JOIN (SELECT len(x) AS dims FROM kept_points LIMIT 1) AS one ON one.dims > 16
   ),
-  later_blocks AS (
+  -- One row per point and block.
+  blocks AS NOT MATERIALIZED (
     SELECT
-      partition_key, cluster, singleton_no, block_offset,
-      COUNT(*) AS n,
-      MAX(len(x)) AS dims,
-      CASE center
-        WHEN 'median' THEN clustereval._block_medians(x, x, block_offset)
-        ELSE clustereval._block_means(x, x, block_offset)
-      END AS means_or_medians,
-      clustereval._block_variances(x, x, block_offset) AS variances,
-      clustereval._block_minima(x, x, block_offset) AS minima,
-      clustereval._block_maxima(x, x, block_offset) AS maxima
-    FROM later_points
-    GROUP BY partition_key, cluster, singleton_no, block_offset
+      partition_key, cluster, singleton_no, CAST(0 AS BIGINT) AS block_offset, x,
+      CASE WHEN len(x) > 8 THEN x END AS x_past_8,
+      coalesce(try(list_inner_product(x, x)), CAST('nan' AS DOUBLE)) AS square
+    FROM kept_points
+    UNION ALL
+    SELECT partition_key, cluster, singleton_no, unnest(range(16, len(x), 16)), x, x, NULL
+    FROM long_points
   )
-  SELECT * FROM first_blocks
-  UNION ALL
   SELECT
-    later.partition_key, later.cluster, later.singleton_no, later.block_offset,
-    later.n, later.dims,
-    NULL,
-    later.means_or_medians,
-    first.anchors[later.block_offset + 1:],
-    later.variances, later.minima, later.maxima
-  FROM later_blocks AS later
-  JOIN first_blocks AS first
-    ON first.partition_key IS NOT DISTINCT FROM later.partition_key
-    AND first.cluster IS NOT DISTINCT FROM later.cluster
-    AND first.singleton_no = later.singleton_no;
+    partition_key, cluster, singleton_no, block_offset,
+    COUNT(*) AS n,
+    MAX(len(x)) AS dims,
+    clustereval._compensated_sum(square) AS squares,
+    CASE center
+      WHEN 'median' THEN clustereval._block_medians(x, x_past_8, block_offset)
+      ELSE clustereval._block_means(x, x_past_8, block_offset)
+    END AS means_or_medians,
+    any_value(x)[block_offset + 1:] AS anchors,
+    clustereval._block_variances(x, x_past_8, block_offset) AS variances,
+    clustereval._block_minima(x, x_past_8, block_offset) AS minima,
+    clustereval._block_maxima(x, x_past_8, block_offset) AS maxima
+  FROM blocks
+  GROUP BY partition_key, cluster, singleton_no, block_offset;
 
 -- x, the mean of some numbers, or anchor, one of these numbers, if x and anchor differ only by a
 -- possible rounding error. So the mean of equal numbers is exactly that number, without computing
@@ -313,14 +286,15 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, wei
     FROM extremes
     GROUP BY partition_key
   ),
-  -- Boxes with the square of their diagonal.
   diagonals AS (
     SELECT
-      *,
-      clustereval._squared_distance(
-        clustereval._distance(low, high, distance, p), distance
-      ) AS square
+      partition_key, n, n_spread, n_moved, nearest,
+      clustereval._distance(low, high, distance, p) AS diagonal
     FROM boxes
+  ),
+  squares AS (
+    SELECT *, clustereval._squared_distance(diagonal, distance) AS square
+    FROM diagonals
   )
   SELECT
     partition_key,
@@ -328,7 +302,7 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, wei
     NOT coalesce(isfinite(n * n * square), FALSE) AS overflows,
     -- Squares of distances down to 1e-9 times the diagonal have all of their digits.
     n_spread > 0 AND square < 1e-290 AS underflows
-  FROM diagonals;
+  FROM squares;
 
 -- Origins that are subtracted from points: the rows of _partition_origins. points: rows of _points;
 -- moments: the rows of _coordinate_moments of these points. The points are read again only for the

@@ -57,14 +57,16 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TAB
 -- sum of ssw / n; and log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is 0. clusters: rows
 -- of _measured_clusters; distance and p are options.
 CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TABLE
+  WITH placed_clusters AS (
+    SELECT *, clustereval._distance(center, overall_center, distance, p) AS center_offset
+    FROM query_table(clusters)
+  )
   SELECT
     partition_key,
     MAX(dims) AS dims,
     clustereval._compensated_sum(ssw) AS ssw,
     clustereval._compensated_sum(
-      n * clustereval._squared_distance(
-        clustereval._distance(center, overall_center, distance, p), distance
-      )
+      n * clustereval._squared_distance(center_offset, distance)
     ) AS ssb,
     clustereval._compensated_sum(mean_distance) AS mean_distance_sum,
     clustereval._compensated_sum(distances) AS distances,
@@ -74,7 +76,7 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TAB
       WHEN MIN(ssw) > 0
       THEN clustereval._compensated_sum(n * ln(NULLIF(ssw, 0) / n))
     END AS log_square_sum
-  FROM query_table(clusters)
+  FROM placed_clusters
   GROUP BY partition_key;
 
 -- One row per partition (a group of partition_by) with the gaps between its centers: the smallest

@@ -112,8 +112,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   ),
   __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
-      noise, noise_as, missing, id
+      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing, id
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
@@ -240,8 +239,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   ),
   __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
-      noise, noise_as, missing, id
+      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing, id
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
@@ -346,8 +344,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   ),
   __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
-      noise, noise_as, missing, id
+      tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing, id
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
@@ -429,7 +426,8 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
     SELECT
       number AS group_no,
       CAST(NULL AS DOUBLE) AS variance,
-      CAST(NULL AS DOUBLE) AS std_error
+      CAST(NULL AS DOUBLE) AS std_error,
+      CAST(NULL AS DOUBLE) AS margin
     FROM __ce_clusters
     WHERE FALSE
   ),
@@ -443,13 +441,14 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
     SELECT * FROM query(clustereval._select_reference_variances(distance, p, reference_size))
   ),
   __ce_sample_errors AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._sample_errors(__ce_silhouettes, __ce_variances, 'partition')
+    SELECT *, clustereval._normal_quantile(confidence) * std_error AS margin
+    FROM clustereval._sample_errors(__ce_silhouettes, __ce_variances, 'partition')
   ),
   __ce_errors AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_errors(method))),
   __ce_totals AS (SELECT * FROM clustereval._silhouette_totals(__ce_silhouettes)),
   -- One row per partition that has a silhouette.
   __ce_scored AS (
-    SELECT own.partition_key, totals.*, errors.std_error
+    SELECT own.partition_key, totals.*, errors.std_error, errors.margin
     FROM __ce_totals AS totals
     JOIN __ce_clusters AS own ON own.number = totals.partition_no
     LEFT JOIN __ce_errors AS errors ON errors.group_no = totals.partition_no
@@ -474,16 +473,12 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
     END AS silhouette_max,
     CASE
       WHEN method = 'sample' AND scored.n > 0
-      THEN COALESCE(GREATEST(-1.0, 
-        scored.middle - clustereval._normal_quantile(confidence) * scored.std_error
-      ), -1.0)
+      THEN COALESCE(GREATEST(-1.0, scored.middle - scored.margin), -1.0)
       WHEN method IN ('exact', 'bounds') THEN scored.lower
     END AS silhouette_lower,
     CASE
       WHEN method = 'sample' AND scored.n > 0
-      THEN COALESCE(LEAST(1.0, 
-        scored.middle + clustereval._normal_quantile(confidence) * scored.std_error
-      ), 1.0)
+      THEN COALESCE(LEAST(1.0, scored.middle + scored.margin), 1.0)
       WHEN method IN ('exact', 'bounds') THEN scored.upper
     END AS silhouette_upper,
     scored.std_error
