@@ -527,7 +527,8 @@ CREATE OR REPLACE MACRO clustereval._count_meanings() AS TABLE
   ) AS meanings (place, metric, best, meaning, family);
 
 -- One row per partition and count of external_report: partition_key, value, and the columns of
--- _count_meanings. report: rows of _external_report.
+-- _count_meanings. report: rows of _external_report. The report has remarks, a map from names of
+-- counts to the texts that replace their meanings.
 CREATE OR REPLACE MACRO clustereval._count_values(report) AS TABLE
   SELECT
     scores.partition_key,
@@ -541,7 +542,7 @@ CREATE OR REPLACE MACRO clustereval._count_values(report) AS TABLE
       WHEN 'n_clusters' THEN scores.n_clusters
     END AS value,
     meanings.best,
-    meanings.meaning,
+    COALESCE(scores.remarks[meanings.metric], meanings.meaning) AS meaning,
     meanings.family
   FROM query_table(report) AS scores
   CROSS JOIN clustereval._count_meanings() AS meanings;
@@ -861,7 +862,7 @@ CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
       WHEN 'exact_match_f_score' THEN scores.exact_match_f_score
     END AS value,
     meanings.best,
-    meanings.meaning,
+    meanings.meaning AS meaning,
     meanings.family
   FROM query_table(report) AS scores
   CROSS JOIN clustereval._metric_meanings() AS meanings
@@ -883,7 +884,8 @@ CREATE OR REPLACE MACRO clustereval._point_count_meanings() AS TABLE
   ) AS meanings (place, metric, best, meaning, family);
 
 -- One row per partition and point_count of internal_report: partition_key, value, and the columns
--- of _point_count_meanings. report: rows of _internal_report.
+-- of _point_count_meanings. report: rows of _internal_report. The report has remarks, a map from
+-- names of counts to the texts that replace their meanings.
 CREATE OR REPLACE MACRO clustereval._point_count_values(report) AS TABLE
   SELECT
     scores.partition_key,
@@ -898,7 +900,7 @@ CREATE OR REPLACE MACRO clustereval._point_count_values(report) AS TABLE
       WHEN 'n_singletons' THEN scores.n_singletons
     END AS value,
     meanings.best,
-    meanings.meaning,
+    COALESCE(scores.remarks[meanings.metric], meanings.meaning) AS meaning,
     meanings.family
   FROM query_table(report) AS scores
   CROSS JOIN clustereval._point_count_meanings() AS meanings;
@@ -960,7 +962,7 @@ CREATE OR REPLACE MACRO clustereval._index_values(report) AS TABLE
       WHEN 'sd_separation' THEN scores.sd_separation
     END AS value,
     meanings.best,
-    meanings.meaning,
+    meanings.meaning AS meaning,
     meanings.family
   FROM query_table(report) AS scores
   CROSS JOIN clustereval._index_meanings() AS meanings;

@@ -5,9 +5,11 @@ The parameters of the private macro are fields of a macro of statistics, and opt
 
 from __future__ import annotations
 
-import re
+import functools
 from inspect import signature
 from typing import TYPE_CHECKING
+
+import duckdb
 
 import polars_clustereval as ce
 from polars_clustereval.errors import ClusterEvalError
@@ -33,14 +35,26 @@ OPTIONS = {
     "split_cost": ("_check_edit_cost(split_cost, 'split_cost')", "'product'"),
     "merge_cost": ("_check_edit_cost(merge_cost, 'merge_cost')", "'product'"),
 }
-#: A field of the struct that a macro of statistics returns.
-FIELD = re.compile(r"^ {6}'(\w+)': ", re.MULTILINE)
+
+
+@functools.cache
+def fields_of_statistics() -> dict[str, set[str]]:
+    """The fields of the struct that each macro of statistics returns, in load order."""
+    con = duckdb.connect()
+    ce.register(con)
+    names = [name for name in macro_definitions() if name.endswith("_statistics")]
+    found = {}
+    for name in names:
+        if macro_definitions()[name][0] == ["label", "cluster"]:
+            row = con.sql(f"SELECT clustereval.{name}(l, c) FROM (VALUES (1, 1)) AS pairs (l, c)")
+            found[name] = {field for field, _ in row.types[0].children}
+    return found
 
 
 def statistics_with(fields: set[str], metric: str) -> str:
     """The first macro of statistics, in load order, that has all these fields."""
-    for name, (parameters, body) in macro_definitions().items():
-        if parameters == ["label", "cluster"] and fields <= {*FIELD.findall(body)}:
+    for name, found in fields_of_statistics().items():
+        if fields <= found:
             return name
     raise ClusterEvalError(f"expected a macro of statistics with all fields that _{metric} needs")
 

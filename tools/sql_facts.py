@@ -66,11 +66,13 @@ CREATE OR REPLACE MACRO clustereval._{what}_values({parameters}) AS TABLE
 {cases}
     END AS value,
     meanings.best,
-    meanings.meaning,
+    {meaning} AS meaning,
     meanings.family
   FROM query_table(report) AS scores
   CROSS JOIN clustereval._{what}_meanings() AS meanings{condition};
 """
+#: The meaning of a count, or the remark on it that the report has.
+MEANING_OF_COUNT = "COALESCE(scores.remarks[meanings.metric], meanings.meaning)"
 #: The metrics that `adjusted` leaves out.
 UNLESS_ADJUSTED = """
   WHERE adjusted
@@ -157,11 +159,17 @@ def values_macro(
     of_options = (
         "Without adjusted, the two metrics are left out that need the expected mutual information."
     )
+    counts = what not in ("metric", "index")
+    of_remarks = (
+        "The report has remarks, a map from names of counts to the texts that replace their meanings."
+    )
     header = (
         f"One row per partition and {what} of {table}: partition_key, value, and the columns of "
         f"_{what}_meanings. report: rows of _{table}. {of_options if options else ''}"
+        f"{of_remarks if counts else ''}"
     )
     return VALUES.format(
+        meaning=MEANING_OF_COUNT if counts else "meanings.meaning",
         header=sql_comment(header.rstrip()),
         what=what,
         parameters=", ".join(["report", *options]),

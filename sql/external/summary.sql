@@ -18,7 +18,6 @@ CREATE OR REPLACE MACRO clustereval.external_summary(
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
   statistics AS (SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted)),
-  report AS (SELECT * FROM clustereval._scores_of_statistics(statistics, average_method, beta)),
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
   noise_names AS (
@@ -27,31 +26,24 @@ CREATE OR REPLACE MACRO clustereval.external_summary(
     FROM cluster_sizes AS sizes
     GROUP BY partition_key
   ),
+  report AS (
+    SELECT
+      scores.*,
+      MAP {'n_noise': clustereval._noise_remark(
+        noisy.names, scores.n, SUM(scores.n_noise) OVER (), noise
+      )} AS remarks
+    FROM clustereval._scores_of_statistics(statistics, average_method, beta) AS scores
+    LEFT JOIN noise_names AS noisy
+      ON noisy.partition_key IS NOT DISTINCT FROM scores.partition_key
+  ),
   summary AS (
     SELECT * FROM clustereval._count_values(report)
     UNION ALL
     SELECT * FROM clustereval._metric_values(report, adjusted)
   )
-  SELECT
-    summary.partition_key,
-    summary.metric,
-    summary.value,
-    summary.best,
-    COALESCE(
-      CASE
-        WHEN summary.metric = 'n_noise'
-          THEN clustereval._noise_remark(
-            noisy.names, report.n, SUM(report.n_noise) OVER (), noise
-          )
-      END,
-      summary.meaning
-    ) AS meaning,
-    summary.family
+  SELECT partition_key, metric, value, best, meaning, family
   FROM summary
-  JOIN report ON report.partition_key IS NOT DISTINCT FROM summary.partition_key
-  LEFT JOIN noise_names AS noisy
-    ON noisy.partition_key IS NOT DISTINCT FROM summary.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)
   )
-  ORDER BY summary.partition_key ASC NULLS LAST, summary.place ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;

@@ -13,8 +13,7 @@ CREATE OR REPLACE MACRO clustereval._report_of_clusters(
 ) AS TABLE
   WITH gaps AS (SELECT * FROM clustereval._centroid_gaps(clusters, distance, p)),
   counts AS (SELECT * FROM clustereval._point_row_counts(spreads)),
-  spread_totals AS (SELECT * FROM clustereval._spread_totals(clusters, distance, p)),
-  gap_totals AS (SELECT * FROM clustereval._gap_totals(gaps, distance)),
+  spread_totals AS (SELECT * FROM clustereval._spread_totals(clusters, gaps, distance, p)),
   variance_totals AS (SELECT * FROM clustereval._variance_totals(coordinates)),
   -- A list, which a query that does not read it leaves out with its variances.
   states AS (
@@ -42,14 +41,13 @@ CREATE OR REPLACE MACRO clustereval._report_of_clusters(
       clustereval._squares_add_up(distance, center) AS adds_up,
       spread.ssw, spread.ssb, spread.mean_distance_sum, spread.distances,
       spread.overall_distances, spread.mean_square_sum, spread.log_square_sum,
-      gaps.least_gap, gaps.most_gap, gaps.least_squared_gap, gaps.gap_sum,
-      gaps.overlap_sum, gaps.inverse_gap_sum,
+      spread.least_gap, spread.most_gap, spread.least_squared_gap, spread.gap_sum,
+      spread.overlap_sum, spread.inverse_gap_sum,
       variances.variance_norm_sum, variances.mean_between_share, variances.total_squares_norm,
       states.states
     FROM counts
     LEFT JOIN spread_totals AS spread
       ON spread.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN gap_totals AS gaps ON gaps.partition_key IS NOT DISTINCT FROM counts.partition_key
     LEFT JOIN variance_totals AS variances
       ON variances.partition_key IS NOT DISTINCT FROM counts.partition_key
     LEFT JOIN states ON states.partition_key IS NOT DISTINCT FROM counts.partition_key

@@ -50,16 +50,26 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TAB
   FROM cluster_pairs
   GROUP BY partition_key, number;
 
--- One row per partition (a group of partition_by) with sums over its clusters: its dimensions dims,
--- and sums over its clusters: ssw and ssb, the sums of squares within and between clusters;
--- distances and overall_distances, the sums of the distances of points to their own center and to
--- the center of the partition; mean_distance_sum, the sum of mean distances; mean_square_sum, the
--- sum of ssw / n; and log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is 0. clusters: rows
--- of _measured_clusters; distance and p are options.
-CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TABLE
+-- One row per partition (a group of partition_by) with its dimensions dims and sums over its
+-- clusters: ssw and ssb, the sums of squares within and between clusters; distances and
+-- overall_distances, the sums of the distances of points to their own center and to the center of
+-- the partition; mean_distance_sum, the sum of mean distances; mean_square_sum, the sum of ssw / n;
+-- and log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is 0. Also the gaps between its
+-- centers: the smallest and largest distance between two centers (least_gap, most_gap), the
+-- smallest squared distance (least_squared_gap), and sums over clusters of their gap_sum (in which
+-- every pair of centers counts twice), of 1 / gap_sum (inverse_gap_sum, NULL if one is 0), and of
+-- their overlap (overlap_sum). clusters: rows of _measured_clusters; gaps: rows of _centroid_gaps;
+-- distance and p are options.
+CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, gaps, distance, p) AS TABLE
   WITH placed_clusters AS (
-    SELECT *, clustereval._distance(center, overall_center, distance, p) AS center_offset
-    FROM query_table(clusters)
+    SELECT
+      own.partition_key, own.n, own.dims, own.ssw, own.mean_distance, own.distances,
+      own.overall_distances,
+      clustereval._distance(own.center, own.overall_center, distance, p) AS center_offset,
+      gap.least, gap.most_gap, gap.gap_sum, gap.overlap
+    FROM query_table(clusters) AS own
+    LEFT JOIN query_table(gaps) AS gap
+      ON gap.partition_key IS NOT DISTINCT FROM own.partition_key AND gap.number = own.number
   )
   SELECT
     partition_key,
@@ -75,18 +85,7 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TAB
     CASE
       WHEN MIN(ssw) > 0
       THEN clustereval._compensated_sum(n * ln(NULLIF(ssw, 0) / n))
-    END AS log_square_sum
-  FROM placed_clusters
-  GROUP BY partition_key;
-
--- One row per partition (a group of partition_by) with the gaps between its centers: the smallest
--- and largest distance between two centers (least_gap, most_gap), the smallest squared distance
--- (least_squared_gap), and sums over clusters of their gap_sum (in which every pair of centers
--- counts twice), of 1 / gap_sum (inverse_gap_sum, NULL if one is 0), and of their overlap
--- (overlap_sum). gaps: rows of _centroid_gaps.
-CREATE OR REPLACE MACRO clustereval._gap_totals(gaps, distance) AS TABLE
-  SELECT
-    partition_key,
+    END AS log_square_sum,
     MIN(least) AS least_gap,
     MAX(most_gap) AS most_gap,
     MIN(clustereval._squared_distance(least, distance)) AS least_squared_gap,
@@ -96,7 +95,7 @@ CREATE OR REPLACE MACRO clustereval._gap_totals(gaps, distance) AS TABLE
       WHEN MIN(gap_sum) > 0
       THEN clustereval._compensated_sum(1.0 / NULLIF(gap_sum, 0))
     END AS inverse_gap_sum
-  FROM query_table(gaps)
+  FROM placed_clusters
   GROUP BY partition_key;
 
 -- One row per cluster (partition_key, cluster, singleton_no) that has points: their number n, the
@@ -590,7 +589,11 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
       __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
     )
   ),
-  __ce_spread_totals AS (SELECT * FROM clustereval._spread_totals(__ce_clusters, distance, p)),
+  __ce_dimensions AS (
+    SELECT partition_key, MAX(dims) AS dims
+    FROM __ce_clusters
+    GROUP BY partition_key
+  ),
   __ce_variance_totals AS (SELECT * FROM clustereval._variance_totals(__ce_coordinates)),
   __ce_cluster_counts AS (SELECT COUNT(*) AS n_clusters FROM __ce_clusters GROUP BY partition_key),
   __ce_size_check AS MATERIALIZED (
@@ -620,7 +623,7 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     counts.total AS n,
     counts.n_dropped,
     counts.n_noise,
-    COALESCE(spreads.dims, 0) AS n_dims,
+    COALESCE(dimensions.dims, 0) AS n_dims,
     counts.n_clusters,
     neighbors.wemmert_gancarski AS wemmert_gancarski_index,
     CASE
@@ -630,8 +633,8 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
       ) + densities.density
     END AS s_dbw_index
   FROM __ce_counts AS counts
-  LEFT JOIN __ce_spread_totals AS spreads
-    ON spreads.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN __ce_dimensions AS dimensions
+    ON dimensions.partition_key IS NOT DISTINCT FROM counts.partition_key
   LEFT JOIN __ce_variance_totals AS variances
     ON variances.partition_key IS NOT DISTINCT FROM counts.partition_key
   LEFT JOIN __ce_wemmert_gancarski AS neighbors

@@ -27,40 +27,39 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     FROM query_table(tbl)
     WHERE FALSE
   ),
-  entries AS (
-    SELECT * FROM clustereval._point_count_values(__ce_report)
-    UNION ALL
-    SELECT * FROM clustereval._index_values(__ce_report)
-  ),
   states AS (
     SELECT
       partition_key,
       state['n'] AS n, state['m2'] AS m2, state['is_distorted'] AS is_distorted
     FROM (SELECT partition_key, unnest(states) AS state FROM __ce_report)
   ),
-  dominant AS (SELECT * FROM clustereval._dominant_coordinates(states))
-  SELECT
-    entry.partition_key,
-    entry.metric,
-    entry.value,
-    entry.best,
-    COALESCE(
-      CASE
-        WHEN entry.metric = 'n_noise'
-          THEN clustereval._noise_remark(noise_names, report.n, SUM(n_noise) OVER (), noise)
-        WHEN entry.metric = 'n_dims' AND len(places) > 0
-          AND lower(distance) <> 'cosine' AND weights IS NULL
-          THEN clustereval._dominant_as_text(places, dominant.n_dims, __ce_names, share)
-      END,
-      entry.meaning
-    ) AS meaning,
-    entry.family
-  FROM entries AS entry
-  JOIN __ce_report AS report ON report.partition_key IS NOT DISTINCT FROM entry.partition_key
-  LEFT JOIN dominant
-    ON dominant.partition_key IS NOT DISTINCT FROM entry.partition_key
-  CROSS JOIN __ce_columns
+  dominant AS (SELECT * FROM clustereval._dominant_coordinates(states)),
+  remarked_report AS (
+    SELECT
+      report.*,
+      MAP {
+        'n_noise': clustereval._noise_remark(
+          report.noise_names, report.n, SUM(report.n_noise) OVER (), noise
+        ),
+        'n_dims': CASE
+          WHEN len(dominant.places) > 0 AND lower(distance) <> 'cosine' AND weights IS NULL
+          THEN clustereval._dominant_as_text(
+            dominant.places, dominant.n_dims, __ce_names, dominant.share
+          )
+        END
+      } AS remarks
+    FROM __ce_report AS report
+    LEFT JOIN dominant ON dominant.partition_key IS NOT DISTINCT FROM report.partition_key
+    CROSS JOIN __ce_columns
+  ),
+  entries AS (
+    SELECT * FROM clustereval._point_count_values(remarked_report)
+    UNION ALL
+    SELECT * FROM clustereval._index_values(remarked_report)
+  )
+  SELECT partition_key, metric, value, best, meaning, family
+  FROM entries
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-  ORDER BY entry.partition_key ASC NULLS LAST, entry.place ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;

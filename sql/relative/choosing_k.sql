@@ -117,8 +117,9 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
     FROM __ce_clusters
     GROUP BY partition_key
   ),
-  __ce_spread_totals AS (SELECT * FROM clustereval._spread_totals(__ce_clusters, distance, p)),
-  __ce_gap_totals AS (SELECT * FROM clustereval._gap_totals(__ce_gaps, distance)),
+  __ce_spread_totals AS (
+    SELECT * FROM clustereval._spread_totals(__ce_clusters, __ce_gaps, distance, p)
+  ),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
       __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
@@ -143,12 +144,11 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
       counts.n, counts.n_clusters, spreads.ssw, spreads.ssb
     )) AS calinski_harabasz,
     clustereval._finite_or_null(clustereval._davies_bouldin_score(
-      counts.n, counts.n_clusters, gaps.overlap_sum
+      counts.n, counts.n_clusters, spreads.overlap_sum
     )) AS davies_bouldin
   FROM __ce_counts AS counts
   LEFT JOIN __ce_spread_totals AS spreads
     ON spreads.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN __ce_gap_totals AS gaps ON gaps.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
     AND COALESCE((SELECT MIN(k) FROM __ce_checked_k), 1) >= 1;
 
