@@ -9,7 +9,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 from typing import TYPE_CHECKING
 
-from benchmarks import cases, pages, revisions, table
+from benchmarks import cases, pages, planning, revisions, table
 from benchmarks.runner import AnswersDifferError, measure_case
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ GROUPS = (
     *("transitions", "overlapping", "internal", "sweep", "agreement"),
     *("assign", "neighbors", "scan", "silhouette", "bounds", "dunn", "small"),
 )
+#: A group without cases, which only --only names: what each call costs on few rows.
+PLANNING = "planning"
 
 
 def main() -> None:
@@ -40,6 +42,8 @@ def _measure_sections(options: argparse.Namespace, folder: Path) -> Iterator[str
     """Yield the section of each case; `folder` keeps the generated Parquet files."""
     chosen = _list_cases(options)
     if options.against is None:
+        if PLANNING in options.only:
+            yield planning.measure(options.repeats, None)
         for case in chosen:
             yield table.format_section(measure_case(case, folder, options.repeats))
         return
@@ -49,6 +53,8 @@ def _measure_sections(options: argparse.Namespace, folder: Path) -> Iterator[str
         except CalledProcessError as error:
             raise SystemExit(f"--against: git has no revision {options.against!r}") from error
         yield f"Before: {revision.name}. The ratio of a round is the seconds now ÷ before."
+        if PLANNING in options.only:
+            yield planning.measure(options.repeats, revision)
         for case in chosen:
             compared = revisions.compare_case(case, folder, options.repeats, revision)
             yield revisions.format_comparison(compared)
@@ -77,8 +83,9 @@ def _parse_options() -> argparse.Namespace:
 def _parse_groups(text: str) -> tuple[str, ...]:
     """Return the groups of cases named in `text`, the value of --only, separated by commas."""
     names = tuple(text.split(","))
-    if not set(names) <= set(GROUPS):
-        raise argparse.ArgumentTypeError(f"expected some of {','.join(GROUPS)}, got {text!r}")
+    if not set(names) <= {*GROUPS, PLANNING}:
+        known = ",".join([*GROUPS, PLANNING])
+        raise argparse.ArgumentTypeError(f"expected some of {known}, got {text!r}")
     return names
 
 

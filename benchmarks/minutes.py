@@ -221,8 +221,7 @@ def time_duckdb(name: str, arguments: list[Any], options: dict[str, Any]) -> flo
                 connection.unregister("given")
                 texts.append(f"rows_{i}")
             else:
-                is_list = isinstance(argument, list)
-                texts.append(f"[{', '.join(argument)}]" if is_list else _write(argument))
+                texts.append(write_argument(argument))
         texts += [f"{key} := {value}" for key, value in options.items()]
         start = time.perf_counter()
         query = f"FROM clustereval.{name}({', '.join(texts)})"
@@ -230,8 +229,10 @@ def time_duckdb(name: str, arguments: list[Any], options: dict[str, Any]) -> flo
         return time.perf_counter() - start
 
 
-def _write(argument: str | int) -> str:
-    """Return the name of a column, or a number, as SQL."""
+def write_argument(argument: str | int | list[str]) -> str:
+    """Return the name of a column, a list of them, or a number, as SQL."""
+    if isinstance(argument, list):
+        return f"[{', '.join(argument)}]"
     return quote_identifier(argument) if isinstance(argument, str) else str(argument)
 
 
