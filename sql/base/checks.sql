@@ -50,52 +50,55 @@ CREATE OR REPLACE MACRO clustereval._raise_short(short, call) AS
 -- Columns
 ---------------------------------------------------------------------------------------------------
 
+-- A column that the user names, for checks: the name of its parameter, the text of the argument,
+-- and its type. `given` is the argument. alias() returns the text in any_value(). It is an
+-- aggregate, for use after HAVING, where alias() is evaluated only once instead of once per row,
+-- and for an empty table, too.
+CREATE OR REPLACE MACRO clustereval._given_column(parameter, given) AS {
+  'parameter': parameter,
+  'argument': concat('', alias(any_value(given))),
+  'type': typeof(any_value(given))
+};
+
 -- TRUE if `argument`, the text of an argument in any_value(), is a string literal, such as 'label'
 -- in place of the column label.
-CREATE OR REPLACE MACRO clustereval._is_quoted_text(argument) AS
-  starts_with(argument, 'any_value(''');
-
--- TRUE if the argument x is a string literal. alias() returns the text of the argument. The macro
--- is an aggregate, for use after HAVING, where alias() is evaluated only once instead of once per
--- row, and for an empty table, too.
-CREATE OR REPLACE MACRO clustereval._is_quoted(x) AS
-  clustereval._is_quoted_text(concat('', alias(any_value(x))));
-
--- Text of the error of a parameter named `parameter` whose argument is a string literal; `argument`
--- is its text in any_value().
-CREATE OR REPLACE MACRO clustereval._quoted_column_error(parameter, argument) AS
-  concat(
-    parameter, ': expected a column, got the quoted string ',
-    regexp_extract(argument, '''.*'''), '; write it without quotes'
-  );
+CREATE OR REPLACE MACRO clustereval._is_quoted(argument) AS starts_with(argument, 'any_value(''');
 
 -- Pattern of the names, as typeof() returns them, of the types of numbers.
 CREATE OR REPLACE MACRO clustereval._number_types() AS
   '^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\))$';
 
--- TRUE if type_name, the result of typeof(), is a type of lists or arrays of floats.
-CREATE OR REPLACE MACRO clustereval._is_float_list(type_name) AS
-  regexp_full_match(type_name, '(FLOAT|DOUBLE)\[\d*\]');
+-- Text of what is wrong with the user's argument `given`, a struct of _given_column; NULL if nothing
+-- is. A string literal is not a column, and vectors are not labels or clusters.
+CREATE OR REPLACE MACRO clustereval._column_fault(given) AS
+  CASE
+    WHEN clustereval._is_quoted(given['argument'])
+    THEN concat(
+      given['parameter'], ': expected a column, got the quoted string ',
+      regexp_extract(given['argument'], '''.*'''), '; write it without quotes'
+    )
+    WHEN given['parameter'] IN ('label', 'cluster', 'cluster_1', 'cluster_2', 'reduced_cluster')
+      AND regexp_full_match(given['type'], '(FLOAT|DOUBLE)\[\d*\]')
+    THEN concat(
+      given['parameter'], ': expected labels, got lists of floating-point numbers; vectors of ',
+      'points are for the internal metrics'
+    )
+  END;
 
--- Text of the error of vectors in place of labels or clusters, the argument of `parameter`.
-CREATE OR REPLACE MACRO clustereval._vector_error(parameter) AS
-  concat(
-    parameter, ': expected labels, got lists of floating-point numbers; vectors of points are for ',
-    'the internal metrics'
+-- x, any value, passed through unless a check fails. Raises the error of _column_fault for the
+-- first of `columns`, a list of structs of _given_column, that has one. The engine binds each copy
+-- of an expression, so all columns share one. error(NULL) is NULL.
+CREATE OR REPLACE MACRO clustereval._check_columns(x, columns) AS
+  coalesce(
+    error(list_aggregate(
+      list_transform(columns, lambda __ce_given: clustereval._column_fault(__ce_given)), 'any_value'
+    )),
+    x
   );
 
--- x, any value, passed through unless a check fails. Raises an error if `given`, the user's
--- argument of the parameter named `parameter`, is a string literal instead of a column, or has
--- vectors in place of labels or clusters. It is an aggregate, for use after HAVING, as _is_quoted.
+-- Like _check_columns, for one column: `given`, the user's argument of `parameter`.
 CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
-  CASE
-    WHEN clustereval._is_quoted(given)
-    THEN error(clustereval._quoted_column_error(parameter, alias(any_value(given))))
-    WHEN parameter IN ('label', 'cluster', 'cluster_1', 'cluster_2', 'reduced_cluster')
-      AND clustereval._is_float_list(typeof(any_value(given)))
-    THEN error(clustereval._vector_error(parameter))
-    ELSE x
-  END;
+  clustereval._check_columns(x, [clustereval._given_column(parameter, given)]);
 
 -- tbl, the name of the user's table or a list of names, passed through unless a name begins with
 -- __ce_. Raises an error for such a name, because a CTE of the same name may hide the table. Use it
@@ -111,15 +114,9 @@ CREATE OR REPLACE MACRO clustereval._check_table_name(tbl) AS
     ELSE tbl
   END;
 
--- x, any value, passed through unless a check fails. Raises an error if label or cluster, the
--- user's arguments of these names, is a string literal instead of a column. It is an aggregate, for
--- use after HAVING, as _is_quoted.
-CREATE OR REPLACE MACRO clustereval._check_columns(x, label, cluster) AS
-  clustereval._check_column(clustereval._check_column(x, 'cluster', cluster), 'label', label);
-
 -- TRUE if the argument x of an optional parameter is its default NULL, FALSE if it is a column,
 -- even one of NULLs. alias() returns the text of the argument. It is an aggregate, for use after
--- HAVING, as _is_quoted.
+-- HAVING, as _given_column.
 CREATE OR REPLACE MACRO clustereval._is_absent(x) AS
   concat('', alias(any_value(x))) = 'any_value(NULL)';
 

@@ -42,18 +42,14 @@ CREATE OR REPLACE MACRO clustereval._name_groups(
     SELECT NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), TRUE
     FROM query_table(tbl)
     WHERE FALSE
-    HAVING clustereval._check_column(
-      clustereval._check_column(
-        clustereval._check_column(
-          clustereval._check_column(
-            clustereval._check_noise(clustereval._is_absent(partition_by), noise, cluster),
-            'cluster', cluster
-          ),
-          'name', name
-        ),
-        'weight', weight
-      ),
-      'partition_by', partition_by
+    HAVING clustereval._check_columns(
+      clustereval._check_noise(clustereval._is_absent(partition_by), noise, cluster),
+      [
+        clustereval._given_column('partition_by', partition_by),
+        clustereval._given_column('weight', weight),
+        clustereval._given_column('name', name),
+        clustereval._given_column('cluster', cluster)
+      ]
     )
   ),
   __ce_group_counts AS (

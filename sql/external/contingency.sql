@@ -89,15 +89,14 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
     SELECT NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT)
     FROM query_table(tbl)
     WHERE FALSE
-    HAVING clustereval._check_column(
-      clustereval._check_column(
-        clustereval._check_columns(
-          clustereval._check_noise(clustereval._is_absent(partition_by), noise, cluster),
-          label, cluster
-        ),
-        'weight', weight
-      ),
-      'partition_by', partition_by
+    HAVING clustereval._check_columns(
+      clustereval._check_noise(clustereval._is_absent(partition_by), noise, cluster),
+      [
+        clustereval._given_column('partition_by', partition_by),
+        clustereval._given_column('weight', weight),
+        clustereval._given_column('label', label),
+        clustereval._given_column('cluster', cluster)
+      ]
     )
   )
   SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
@@ -295,40 +294,34 @@ CREATE OR REPLACE MACRO clustereval._one_form(x) AS
     ELSE x
   END;
 
--- Text of what is wrong with a column of labels or clusters, the argument of `parameter`; NULL if
--- nothing is. argument is the text of the argument in any_value(), and type_name is its type.
--- Intervals inside lists or structs are refused, because _one_form has no form for them.
-CREATE OR REPLACE MACRO clustereval._label_fault(parameter, argument, type_name) AS
-  CASE
-    WHEN clustereval._is_quoted_text(argument)
-    THEN clustereval._quoted_column_error(parameter, argument)
-    WHEN contains(type_name, 'INTERVAL')
-      AND type_name <> 'INTERVAL' AND NOT starts_with(type_name, 'ENUM(')
-    THEN concat(parameter, ': a column of type ', type_name, ' cannot be grouped')
-    WHEN clustereval._is_float_list(type_name)
-    THEN clustereval._vector_error(parameter)
-  END;
+-- Text of what is wrong with a column of labels or clusters, `given`, a struct of _given_column;
+-- NULL if nothing is. Besides the faults of every column, intervals inside lists or structs are
+-- refused, because _one_form has no form for them.
+CREATE OR REPLACE MACRO clustereval._label_fault(given) AS
+  coalesce(
+    clustereval._column_fault(given),
+    CASE
+      WHEN contains(given['type'], 'INTERVAL')
+        AND given['type'] <> 'INTERVAL' AND NOT starts_with(given['type'], 'ENUM(')
+      THEN concat(given['parameter'], ': a column of type ', given['type'], ' cannot be grouped')
+    END
+  );
 
 -- x, any value, passed through unless a check fails. Raises the error of _label_fault for label or
--- cluster, the arguments of these names. The macro is an aggregate, like _check_column, since an
+-- cluster, the arguments of these names. The macro is an aggregate, like _check_columns, since an
 -- error per row would keep DuckDB from simplifying _one_form. _raise(NULL) is NULL.
 CREATE OR REPLACE MACRO clustereval._check_labels(x, label, cluster) AS
   coalesce(
-    clustereval._raise(list_aggregate(list_transform(
-      [
-        {
-          'parameter': 'label', 'argument': concat('', alias(any_value(label))),
-          'type': typeof(any_value(label))
-        },
-        {
-          'parameter': 'cluster', 'argument': concat('', alias(any_value(cluster))),
-          'type': typeof(any_value(cluster))
-        }
-      ],
-      lambda __ce_column: clustereval._label_fault(
-        __ce_column['parameter'], __ce_column['argument'], __ce_column['type']
-      )
-    ), 'any_value')),
+    clustereval._raise(list_aggregate(
+      list_transform(
+        [
+          clustereval._given_column('label', label),
+          clustereval._given_column('cluster', cluster)
+        ],
+        lambda __ce_given: clustereval._label_fault(__ce_given)
+      ),
+      'any_value'
+    )),
     x
   );
 

@@ -36,11 +36,13 @@ CREATE OR REPLACE MACRO clustereval._check_cover_columns(
 ) AS TABLE
   WITH __ce_types_1 AS (
     SELECT
-      clustereval._check_column(
-        clustereval._check_column(
-          clustereval._check_column(TRUE, 'partition_by', partition_by), 'label', label
-        ),
-        'id', id
+      clustereval._check_columns(
+        TRUE,
+        [
+          clustereval._given_column('id', id),
+          clustereval._given_column('label', label),
+          clustereval._given_column('partition_by', partition_by)
+        ]
       ) AS __ce_valid,
       typeof(any_value(id)) AS __ce_id_type,
       typeof(any_value(partition_by)) AS __ce_partition_type

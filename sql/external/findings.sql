@@ -29,11 +29,10 @@ CREATE OR REPLACE MACRO clustereval._whole_parts_as_text(n_whole, kind) AS
 
 -- The share of the majority of a divided cluster or label, as text.
 CREATE OR REPLACE MACRO clustereval._divided_share_as_text(share) AS
-  CASE
-    WHEN share < clustereval._problem_share()
-      THEN clustereval._percent_below(share, clustereval._problem_share())
-    ELSE clustereval._percent_below(share, clustereval._undivided_share())
-  END;
+  clustereval._percent_below(share, CASE
+    WHEN share < clustereval._problem_share() THEN clustereval._problem_share()
+    ELSE clustereval._undivided_share()
+  END);
 
 -- The divided clusters or labels: rows with partition_key, subject (its name), n (its rows),
 -- majority, share, divided (its ordered pairs in different cells), n_whole (the labels or clusters

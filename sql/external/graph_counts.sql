@@ -63,14 +63,13 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
 ) AS TABLE
   WITH __ce_node_types AS (
     SELECT
-      clustereval._check_column(
-        clustereval._check_column(
-          clustereval._check_column(
-            clustereval._check_noise(TRUE, noise, cluster), 'partition_by', partition_by
-          ),
-          'cluster', cluster
-        ),
-        'id', id
+      clustereval._check_columns(
+        clustereval._check_noise(TRUE, noise, cluster),
+        [
+          clustereval._given_column('id', id),
+          clustereval._given_column('cluster', cluster),
+          clustereval._given_column('partition_by', partition_by)
+        ]
       ) AS __ce_valid,
       typeof(any_value(id)) AS __ce_id_type,
       typeof(any_value(partition_by)) AS __ce_partition_type
@@ -79,11 +78,13 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
   ),
   __ce_edge_types AS (
     SELECT
-      clustereval._check_column(
-        clustereval._check_column(
-          clustereval._check_column(TRUE, 'weight', weight), 'right', "right"
-        ),
-        'left', "left"
+      clustereval._check_columns(
+        TRUE,
+        [
+          clustereval._given_column('left', "left"),
+          clustereval._given_column('right', "right"),
+          clustereval._given_column('weight', weight)
+        ]
       ) AS __ce_valid,
       typeof(any_value("left")) AS __ce_left_type,
       typeof(any_value("right")) AS __ce_right_type,

@@ -375,14 +375,14 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
     SELECT NULL, NULL, NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), TRUE
     FROM query_table(tbl)
     WHERE FALSE
-    HAVING clustereval._check_column(
-      clustereval._check_column(
-        clustereval._check_columns(
-          clustereval._check_noise(clustereval._is_absent(label), noise, cluster), label, cluster
-        ),
-        'id', id
-      ),
-      'partition_by', partition_by
+    HAVING clustereval._check_columns(
+      clustereval._check_noise(clustereval._is_absent(label), noise, cluster),
+      [
+        clustereval._given_column('partition_by', partition_by),
+        clustereval._given_column('id', id),
+        clustereval._given_column('label', label),
+        clustereval._given_column('cluster', cluster)
+      ]
     )
   ),
   -- Rows that have a label and a cluster.

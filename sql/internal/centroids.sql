@@ -103,18 +103,14 @@ CREATE OR REPLACE MACRO clustereval._point_arguments(
       concat('', alias(any_value(vector))) AS __ce_vector_text
     FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE
-    HAVING clustereval._check_column(
-      clustereval._check_column(
-        clustereval._check_column(
-          clustereval._check_column(
-            clustereval._check_noise(clustereval._check_vector_type(TRUE, vector), noise, cluster),
-            'id', id
-          ),
-          'partition_by', partition_by
-        ),
-        'cluster', cluster
-      ),
-      'vector', vector
+    HAVING clustereval._check_columns(
+      clustereval._check_noise(clustereval._check_vector_type(TRUE, vector), noise, cluster),
+      [
+        clustereval._given_column('vector', vector),
+        clustereval._given_column('cluster', cluster),
+        clustereval._given_column('partition_by', partition_by),
+        clustereval._given_column('id', id)
+      ]
     )
   )
   SELECT

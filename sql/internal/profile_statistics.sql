@@ -86,14 +86,13 @@ CREATE OR REPLACE MACRO clustereval._profile_columns(
     SELECT clustereval._is_absent(partition_by) AS __ce_unpartitioned
     FROM query_table(tbl)
     WHERE FALSE
-    HAVING clustereval._check_column(
-      clustereval._check_column(
-        clustereval._check_column(
-          clustereval._check_noise(TRUE, noise, cluster), 'cluster', cluster
-        ),
-        'weight', weight
-      ),
-      'partition_by', partition_by
+    HAVING clustereval._check_columns(
+      clustereval._check_noise(TRUE, noise, cluster),
+      [
+        clustereval._given_column('partition_by', partition_by),
+        clustereval._given_column('weight', weight),
+        clustereval._given_column('cluster', cluster)
+      ]
     )
   ),
   __ce_names AS (

@@ -386,8 +386,12 @@ CREATE OR REPLACE MACRO clustereval.vdm_encode(tbl, columns, label, partition_by
     SELECT COUNT(*) AS __ce_no_rows
     FROM __ce_input_rows
     WHERE FALSE
-    HAVING clustereval._check_column(
-      clustereval._check_column(TRUE, 'partition_by', partition_by), 'label', label
+    HAVING clustereval._check_columns(
+      TRUE,
+      [
+        clustereval._given_column('label', label),
+        clustereval._given_column('partition_by', partition_by)
+      ]
     )
   ),
   __ce_checked_names AS (

@@ -49,14 +49,18 @@ CREATE OR REPLACE MACRO clustereval._valid_elbow_options(silhouette, query_text)
 -- One row with __ce_valid TRUE. Raises an error if k or partition_by, columns of tbl, is a quoted
 -- string, or if the type of k is not a type of numbers, even if the table has no rows.
 CREATE OR REPLACE MACRO clustereval._check_sweep_columns(tbl, k, partition_by) AS TABLE
-  SELECT clustereval._check_column(
-    clustereval._check_column(TRUE, 'k', k), 'partition_by', partition_by
+  SELECT clustereval._check_columns(
+    TRUE,
+    [
+      clustereval._given_column('partition_by', partition_by),
+      clustereval._given_column('k', k)
+    ]
   ) AS __ce_valid
   FROM query_table(clustereval._check_table_name(tbl))
   WHERE FALSE
   HAVING CASE
     WHEN clustereval._is_number_type(typeof(any_value(k)))
-      OR clustereval._is_quoted(k) OR typeof(any_value(k)) = '"NULL"'
+      OR clustereval._is_quoted(concat('', alias(any_value(k)))) OR typeof(any_value(k)) = '"NULL"'
     THEN TRUE
     ELSE error(concat(
       'k: expected whole numbers >= 1, got a column of type ', typeof(any_value(k)),

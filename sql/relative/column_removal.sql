@@ -160,14 +160,14 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
 ) AS TABLE
   WITH __ce_columns_check AS (
     SELECT
-      clustereval._check_column(
-        clustereval._check_column(
-          clustereval._check_column(
-            clustereval._check_column(TRUE, 'reduced_cluster', reduced_cluster), 'removed', removed
-          ),
-          'cluster', cluster
-        ),
-        'partition_by', partition_by
+      clustereval._check_columns(
+        TRUE,
+        [
+          clustereval._given_column('partition_by', partition_by),
+          clustereval._given_column('cluster', cluster),
+          clustereval._given_column('removed', removed),
+          clustereval._given_column('reduced_cluster', reduced_cluster)
+        ]
       ) AS __ce_valid
     FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE

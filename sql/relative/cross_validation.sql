@@ -56,8 +56,12 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
 ) AS TABLE
   WITH __ce_columns_check AS (
     SELECT
-      clustereval._check_column(
-        clustereval._check_column(TRUE, 'fold', fold), 'partition_by', partition_by
+      clustereval._check_columns(
+        TRUE,
+        [
+          clustereval._given_column('partition_by', partition_by),
+          clustereval._given_column('fold', fold)
+        ]
       ) AS __ce_valid
     FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE

@@ -139,20 +139,15 @@ CREATE OR REPLACE MACRO clustereval.bootstrap_instability(
     SELECT NULL, 0, NULL
     FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE
-    HAVING clustereval._check_column(
-      clustereval._check_column(
-        clustereval._check_column(
-          clustereval._check_column(
-            clustereval._check_column(
-              clustereval._is_absent(partition_by), 'partition_by', partition_by
-            ),
-            'weight', weight
-          ),
-          'resample', resample
-        ),
-        'cluster_2', cluster_2
-      ),
-      'cluster_1', cluster_1
+    HAVING clustereval._check_columns(
+      clustereval._is_absent(partition_by),
+      [
+        clustereval._given_column('cluster_1', cluster_1),
+        clustereval._given_column('cluster_2', cluster_2),
+        clustereval._given_column('resample', resample),
+        clustereval._given_column('weight', weight),
+        clustereval._given_column('partition_by', partition_by)
+      ]
     )
   ),
   dropped AS (

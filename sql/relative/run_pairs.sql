@@ -62,14 +62,13 @@ CREATE OR REPLACE MACRO clustereval._check_run_columns(
 ) AS TABLE
   WITH __ce_types_before AS (
     SELECT
-      clustereval._check_column(
-        clustereval._check_column(
-          clustereval._check_column(
-            clustereval._check_noise(TRUE, noise, cluster), 'partition_by', partition_by
-          ),
-          'cluster', cluster
-        ),
-        'id', id
+      clustereval._check_columns(
+        clustereval._check_noise(TRUE, noise, cluster),
+        [
+          clustereval._given_column('id', id),
+          clustereval._given_column('cluster', cluster),
+          clustereval._given_column('partition_by', partition_by)
+        ]
       ) AS __ce_valid,
       typeof(any_value(id)) AS __ce_id_type,
       typeof(any_value(cluster)) AS __ce_cluster_type,

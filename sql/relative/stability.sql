@@ -72,17 +72,14 @@ CREATE OR REPLACE MACRO clustereval._run_rows(tbl, id, run, cluster, partition_b
     SELECT NULL, NULL, NULL, NULL
     FROM query_table(tbl)
     WHERE FALSE
-    HAVING clustereval._check_column(
-      clustereval._check_column(
-        clustereval._check_column(
-          clustereval._check_column(
-            clustereval._check_noise(FALSE, noise, cluster), 'partition_by', partition_by
-          ),
-          'cluster', cluster
-        ),
-        'run', run
-      ),
-      'id', id
+    HAVING clustereval._check_columns(
+      clustereval._check_noise(FALSE, noise, cluster),
+      [
+        clustereval._given_column('id', id),
+        clustereval._given_column('run', run),
+        clustereval._given_column('cluster', cluster),
+        clustereval._given_column('partition_by', partition_by)
+      ]
     )
   )
   SELECT
