@@ -159,7 +159,8 @@ def _race(call: Call, folders: list[Path], repeats: int) -> list[dict[str, Any]]
         # The first call of a process loads what is kept.
         for _ in range(repeats):
             again = [side.run(call) for side in sides]
-            found = [min(pair, key=lambda x: x.get("seconds", 0.0)) for pair in zip(found, again)]
+            pairs = zip(found, again, strict=True)
+            found = [min(pair, key=lambda x: x.get("seconds", 0.0)) for pair in pairs]
     return found
 
 

@@ -528,7 +528,7 @@ CREATE OR REPLACE MACRO clustereval._count_meanings() AS TABLE
 
 -- One row per partition and count of external_report: partition_key, value, and the columns of
 -- _count_meanings. report: rows of _external_report. The report has remarks, a map from names of
--- counts to the texts that replace their meanings.
+-- counts to texts for their meanings.
 CREATE OR REPLACE MACRO clustereval._count_values(report) AS TABLE
   SELECT
     scores.partition_key,
@@ -885,7 +885,7 @@ CREATE OR REPLACE MACRO clustereval._point_count_meanings() AS TABLE
 
 -- One row per partition and point_count of internal_report: partition_key, value, and the columns
 -- of _point_count_meanings. report: rows of _internal_report. The report has remarks, a map from
--- names of counts to the texts that replace their meanings.
+-- names of counts to texts for their meanings.
 CREATE OR REPLACE MACRO clustereval._point_count_values(report) AS TABLE
   SELECT
     scores.partition_key,

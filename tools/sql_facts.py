@@ -160,9 +160,7 @@ def values_macro(
         "Without adjusted, the two metrics are left out that need the expected mutual information."
     )
     counts = what not in ("metric", "index")
-    of_remarks = (
-        "The report has remarks, a map from names of counts to the texts that replace their meanings."
-    )
+    of_remarks = "The report has remarks, a map from names of counts to texts for their meanings."
     header = (
         f"One row per partition and {what} of {table}: partition_key, value, and the columns of "
         f"_{what}_meanings. report: rows of _{table}. {of_options if options else ''}"

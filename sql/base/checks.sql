@@ -68,8 +68,8 @@ CREATE OR REPLACE MACRO clustereval._is_quoted(argument) AS starts_with(argument
 CREATE OR REPLACE MACRO clustereval._number_types() AS
   '^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\))$';
 
--- Text of what is wrong with the user's argument `given`, a struct of _given_column; NULL if nothing
--- is. A string literal is not a column, and vectors are not labels or clusters.
+-- Text of what is wrong with the user's argument `given`, a struct of _given_column; NULL if
+-- nothing is. A string literal is not a column, and vectors are not labels or clusters.
 CREATE OR REPLACE MACRO clustereval._column_fault(given) AS
   CASE
     WHEN clustereval._is_quoted(given['argument'])
