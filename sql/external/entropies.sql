@@ -65,9 +65,11 @@ CREATE OR REPLACE MACRO clustereval._cell_deviances(total, cells) AS
     )
   );
 
--- {mi, hl, hc} from `sides`, the struct of _cells_as_list: the mutual information, the entropy of
--- the label given the cluster, and the entropy of the cluster given the label, in nats.
+-- {total, mi, hl, hc} from `sides`, the struct of _cells_as_list: the number of rows, the mutual
+-- information, the entropy of the label given the cluster, and the entropy of the cluster given the
+-- label, in nats.
 CREATE OR REPLACE MACRO clustereval._information_of_cells(sides) AS {
+  'total': sides['total'],
   'mi': clustereval._mutual_information(
     sides['total'],
     clustereval._compensated_list_sum(clustereval._cell_deviances(sides['total'], sides['cells'])),

@@ -286,12 +286,14 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, wei
     FROM extremes
     GROUP BY partition_key
   ),
+  -- Boxes with their diagonal.
   diagonals AS (
     SELECT
       partition_key, n, n_spread, n_moved, nearest,
       clustereval._distance(low, high, distance, p) AS diagonal
     FROM boxes
   ),
+  -- Boxes with the square of their diagonal.
   squares AS (
     SELECT *, clustereval._squared_distance(diagonal, distance) AS square
     FROM diagonals

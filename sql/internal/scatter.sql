@@ -61,6 +61,7 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TAB
 -- their overlap (overlap_sum). clusters: rows of _measured_clusters; gaps: rows of _centroid_gaps;
 -- distance and p are options.
 CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, gaps, distance, p) AS TABLE
+  -- Clusters with the distance of their center from that of the partition, and with their gaps.
   WITH placed_clusters AS (
     SELECT
       own.partition_key, own.n, own.dims, own.ssw, own.mean_distance, own.distances,
@@ -589,6 +590,7 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
       __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
     )
   ),
+  -- One row per partition with its number of dimensions.
   __ce_dimensions AS (
     SELECT partition_key, MAX(dims) AS dims
     FROM __ce_clusters
