@@ -50,16 +50,16 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TAB
   FROM cluster_pairs
   GROUP BY partition_key, number;
 
--- One row per partition (a group of partition_by) with its dimensions dims and sums over its
--- clusters: ssw and ssb, the sums of squares within and between clusters; distances and
--- overall_distances, the sums of the distances of points to their own center and to the center of
--- the partition; mean_distance_sum, the sum of mean distances; mean_square_sum, the sum of ssw / n;
--- and log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is 0. Also the gaps between its
--- centers: the smallest and largest distance between two centers (least_gap, most_gap), the
--- smallest squared distance (least_squared_gap), and sums over clusters of their gap_sum (in which
--- every pair of centers counts twice), of 1 / gap_sum (inverse_gap_sum, NULL if one is 0), and of
--- their overlap (overlap_sum). clusters: rows of _measured_clusters; gaps: rows of _centroid_gaps;
--- distance and p are options.
+-- One row per partition (a group of partition_by) with sums over its clusters: its dimensions dims;
+-- ssw and ssb, the sums of squares within and between clusters; distances and overall_distances,
+-- the sums of the distances of points to their own center and to the center of the partition;
+-- mean_distance_sum, the sum of mean distances; mean_square_sum, the sum of ssw / n; and
+-- log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is 0. Also the gaps between its centers:
+-- the smallest and largest distance between two centers (least_gap, most_gap), the smallest squared
+-- distance (least_squared_gap), and sums over clusters of their gap_sum (in which every pair of
+-- centers counts twice), of 1 / gap_sum (inverse_gap_sum, NULL if one is 0), and of their overlap
+-- (overlap_sum). clusters: rows of _measured_clusters; gaps: rows of _centroid_gaps; distance and p
+-- are options.
 CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, gaps, distance, p) AS TABLE
   -- Clusters with the distance of their center from that of the partition, and with their gaps.
   WITH placed_clusters AS (
