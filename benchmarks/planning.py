@@ -35,6 +35,7 @@ OPTIONS = {
 #: What runs on each side: it reads a call a line, and writes its seconds and its numbers.
 WORKER = """
 import json, sys, time
+from decimal import Decimal
 import duckdb
 import polars_clustereval as ce
 connection = duckdb.connect()
@@ -53,9 +54,9 @@ for line in sys.stdin:
     seconds = time.process_time() - start
     columns = dict(zip([name for name, *_ in connection.description], zip(*rows)))
     numbers = {
-        name: values
+        name: [x if x is None else float(x) for x in values]
         for name, values in columns.items()
-        if all(x is None or isinstance(x, (int, float)) for x in values)
+        if all(x is None or isinstance(x, (int, float, Decimal)) for x in values)
     }
     print(json.dumps({"seconds": seconds, "numbers": numbers}), flush=True)
 """
@@ -144,7 +145,7 @@ def measure(repeats: int, revision: Revision | None) -> str:
         for call in list_calls(Path(folder)):
             found = _race(call, folders, repeats)
             print(call.name, *(x.get("seconds", x.get("error")) for x in found), file=sys.stderr)
-            rows.append(_format_row(call, found))
+            rows.append(format_row(call, found))
     columns = list(zip(header, *rows, strict=True))
     return f"## Calls on {ROWS:,} rows, DuckDB, one thread, CPU time\n\n{align_columns(columns)}"
 
@@ -164,7 +165,7 @@ def _race(call: Call, folders: list[Path], repeats: int) -> list[dict[str, Any]]
     return found
 
 
-def _format_row(call: Call, found: list[dict[str, Any]]) -> tuple[str, ...]:
+def format_row(call: Call, found: list[dict[str, Any]]) -> tuple[str, ...]:
     """Return the cells of a call: what differs, milliseconds of each side, and their ratio."""
     errors = [x["error"] for x in found if "error" in x]
     if errors:

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from benchmarks import __main__ as program
-from benchmarks import cases, dialects, jobs, minutes, pages, runner, table
+from benchmarks import cases, dialects, jobs, minutes, pages, planning, runner, table
 from benchmarks.cases import Case, Job
 from benchmarks.data import (
     Gaussian,
@@ -239,6 +239,28 @@ def test_every_job_has_a_case_and_every_group_is_listed() -> None:
     assert tuple(GROUPS) == program.GROUPS
     text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert tuple(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == program.GROUPS
+
+
+def test_planning_calls_every_macro(tmp_path: Path) -> None:
+    calls = list(planning.list_calls(tmp_path))
+    tables = {call.name for call in calls if call.query.startswith("FROM")}
+    assert tables >= {name for name, table in declared_tables().items() if table.has_macro}
+    assert sum("aggregate" in call.name for call in calls) == len(planning.AGGREGATES) == 5
+
+
+def test_a_call_on_few_rows_is_timed_and_compared(tmp_path: Path) -> None:
+    call = next(x for x in planning.list_calls(tmp_path) if x.name == "pair_counts")
+    side = planning.Side(ROOT)
+    found = side.run(call)
+    wrong = side.run(call._replace(query="FROM clustereval.pair_count(rows_0, label, cluster)"))
+    side.close()
+    assert found["seconds"] > 0
+    assert found["numbers"]["tn"][0] > 0
+    assert "did you mean" in wrong["error"].lower()
+    other = {**found, "numbers": {**found["numbers"], "tn": [1.0]}}
+    assert planning.format_row(call, [found, found])[1] == ""
+    assert planning.format_row(call, [found, other])[1] == "differs"
+    assert planning.format_row(call, [found, wrong])[3:] == ("error", "")
 
 
 @pytest.mark.wide
