@@ -87,13 +87,14 @@ TABLES = [
 
 
 # The tables that use each kernel; with another than the Euclidean distance the others are wide.
+AT_THE_GATE = ("cityblock", "cosine")
 OF_EACH_KERNEL = ("internal_report", "dunn_index", "pairwise_report", "silhouette_samples")
 
 
 def distances_and_tables() -> list[Any]:
     return [
         (distance, function, options)
-        if distance == "euclidean" or function in OF_EACH_KERNEL
+        if distance == "euclidean" or (distance in AT_THE_GATE and function in OF_EACH_KERNEL)
         else pytest.param(distance, function, options, marks=pytest.mark.wide)
         for distance in DISTANCES
         for function, options in TABLES

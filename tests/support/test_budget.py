@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.gate
 def test_only_a_limit_fails_a_run() -> None:
     """The controller sums up what a worker has spent, and divides it by plans of the worker."""
-    test = "tests/external/test_cases.py"
+    test = "tests/external/test_statistics_names.py"
     command = [sys.executable, "-m", "pytest", "--numprocesses=1", "--tier=quick", test]
     for limit, status in ((), 0), (("--most-plans=100000",), 0), (("--most-plans=1",), 1):
         done = subprocess.run(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TIERS = ("quick", "rest", "all")
 #: Number of parts of the wide tests, of which one is drawn in the tier rest.
-PARTS_OF_WIDE = 6
+PARTS_OF_WIDE = 8
 #: Number of calls on DataFrames of which one, on average, is repeated on LazyFrames.
 PARTS_OF_CALLS = 10
 #: Examples of a test of Hypothesis that does not say otherwise.
