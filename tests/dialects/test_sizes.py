@@ -59,7 +59,7 @@ POSTGRES_LIMITS = {
     "internal_cluster_report": Size(3, 16, 32_600),
     "neighbor_report": Size(5, 38, 77_700),
     "silhouette_score": Size(4, 22, 50_700),
-    "silhouette_clusters": Size(4, 21, 47_800),
+    "silhouette_clusters": Size(4, 21, 48_000),
     "silhouette_samples": Size(5, 25, 53_300),
 }
 
