@@ -26,7 +26,6 @@ PYTHON_ONLY = {
     *("base/counts", "base/data_arguments", "base/frames", "base/metric_facts", "base/quoting"),
     *(
         "base/deferral",
-        "base/deprecation",
         "base/growth",
         "base/public_names",
         "base/tables",
