@@ -41,6 +41,32 @@ def assert_named_columns(
     assert_points([some], [expected], tolerance=tolerance, floor=floor)
 
 
+# Long vectors ----------------------------------------------------------------------------------
+
+
+@pytest.mark.each
+@pytest.mark.parametrize("n_dims", [16, 17, 20, 33])
+def test_coordinates_in_every_block_of_16(engine: Engine, n_dims: int) -> None:
+    """DuckDB computes the moments of 16 coordinates at a time. The last one is constant here.
+
+    The sum of three numbers 0.0071 divided by 3 is not 0.0071, so the mean has to be set to it.
+    """
+    points = [[(7 * i + 3 * j * j) % 11 for j in range(n_dims - 1)] for i in range(6)]
+    frame = labeled_points([[*point, 0.0071] for point in points], [0, 0, 0, 1, 1, 1])
+    means = [[sum(x) / 3 for x in zip(*part, strict=True)] for part in (points[:3], points[3:])]
+    squares = [
+        sum((x - mean) ** 2 for x, mean in zip(point, means[i // 3], strict=True))
+        for i, point in enumerate(points)
+    ]
+    row = one(engine, "internal_report", frame)
+    assert row["n_dims"] == n_dims
+    assert row["ssw"] == pytest.approx(math.fsum(squares), rel=1e-12)
+    centers = call(engine, "centroids", frame)
+    assert [center["centroid"][-1] for center in centers] == [0.0071, 0.0071]
+    for center, mean in zip(centers, means, strict=True):
+        assert center["centroid"][:-1] == pytest.approx(mean, rel=1e-12)
+
+
 # Worked by hand ------------------------------------------------------------------------------
 
 # Clustering.jl's twelve points, in pairs about (0, 4) and (0, -4) and in diamonds about (2, 0) and
