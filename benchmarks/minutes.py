@@ -211,25 +211,29 @@ def time_polars(name: str, arguments: list[Any], options: dict[str, Any]) -> flo
 
 def time_duckdb(name: str, arguments: list[Any], options: dict[str, Any]) -> float:
     """Return the seconds of a call in DuckDB, whose tables are in memory."""
+    query, frames = write_call(name, arguments, options)
     with duckdb.connect() as connection:
         ce.register(connection)
-        texts = []
-        for i, argument in enumerate(arguments):
-            if isinstance(argument, pl.DataFrame):
-                connection.register("given", argument)
-                connection.execute(f"CREATE TABLE rows_{i} AS FROM given")
-                connection.unregister("given")
-                texts.append(f"rows_{i}")
-            else:
-                texts.append(write_argument(argument))
-        texts += [f"{key} := {value}" for key, value in options.items()]
+        for table_name, frame in frames.items():
+            connection.register("given", frame)
+            connection.execute(f"CREATE TABLE {table_name} AS FROM given")
+            connection.unregister("given")
         start = time.perf_counter()
-        query = f"FROM clustereval.{name}({', '.join(texts)})"
         connection.execute(f"CREATE TABLE result AS {query}")
         return time.perf_counter() - start
 
 
-def write_argument(argument: str | int | list[str]) -> str:
+def write_call(
+    name: str, arguments: list[Any], options: dict[str, Any]
+) -> tuple[str, dict[str, pl.DataFrame]]:
+    """Return a call as a query, and the frames by the names of the tables that it reads."""
+    frames = {f"rows_{i}": x for i, x in enumerate(arguments) if isinstance(x, pl.DataFrame)}
+    texts = [f"rows_{i}" if f"rows_{i}" in frames else _write(x) for i, x in enumerate(arguments)]
+    texts += [f"{key} := {value}" for key, value in options.items()]
+    return f"FROM clustereval.{name}({', '.join(texts)})", frames
+
+
+def _write(argument: str | int | list[str]) -> str:
     """Return the name of a column, a list of them, or a number, as SQL."""
     if isinstance(argument, list):
         return f"[{', '.join(argument)}]"

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 ROWS = 1000
-AGGREGATES = ("adjusted_rand_score", "adjusted_mutual_info_score", "v_measure_score", "purity")
-AGGREGATES += ("bcubed_f_score",)
+AGGREGATES = (
+    *("adjusted_rand_score", "adjusted_mutual_info_score", "v_measure_score"),
+    *("purity", "bcubed_f_score"),
+)
 #: Calls with other options than the defaults, of the tables whose plan depends on them.
 OPTIONS = {
-    "external_report": ["adjusted := false"],
-    "silhouette_score": ["distance := 'sqeuclidean'"],
+    "external_report": {"adjusted": "false"},
+    "silhouette_score": {"distance": "'sqeuclidean'"},
 }
 #: What runs on each side: it reads a call a line, and writes its seconds and its numbers.
 WORKER = """
@@ -73,8 +75,6 @@ class Call(NamedTuple):
 def list_calls(folder: Path) -> Iterator[Call]:
     """Yield a call of each table that is a macro, and of five aggregates; `folder` keeps rows."""
     # The engines are imported here, because the benchmarks' own process has none, see runner.
-    import polars as pl
-
     from benchmarks import minutes
     from polars_clustereval.base.tables import declared_tables
 
@@ -84,20 +84,15 @@ def list_calls(folder: Path) -> Iterator[Call]:
         if not table.has_macro:
             continue
         arguments, options = minutes.call_of(name, table.kind, ROWS)
-        texts, tables = [], {}
-        for i, argument in enumerate(arguments):
-            if isinstance(argument, pl.DataFrame):
-                path = folder / f"{name}_{i}.parquet"
-                argument.write_parquet(path)
-                tables[f"rows_{i}"] = str(path)
-                texts.append(f"rows_{i}")
-            else:
-                texts.append(minutes.write_argument(argument))
-        texts += [f"{key} := {value}" for key, value in options.items()]
-        for others in ([], *([x] for x in OPTIONS.get(name, []))):
-            title = ", ".join([name, *others])
-            given = ", ".join([*texts, *others])
-            yield Call(title, f"FROM clustereval.{name}({given})", tables)
+        query, frames = minutes.write_call(name, arguments, options)
+        tables = {x: str(folder / f"{name}_{x}.parquet") for x in frames}
+        for x, path in tables.items():
+            frames[x].write_parquet(path)
+        yield Call(name, query, tables)
+        if name in OPTIONS:
+            query, _ = minutes.write_call(name, arguments, options | OPTIONS[name])
+            titles = [f"{key} := {value}" for key, value in OPTIONS[name].items()]
+            yield Call(", ".join([name, *titles]), query, tables)
     for name in AGGREGATES:
         query = f"SELECT clustereval.{name}(label, cluster) FROM labels"
         yield Call(f"{name} as aggregate", query, {"labels": str(labels)})
@@ -135,8 +130,7 @@ class Side:
 def measure(repeats: int, revision: Revision | None) -> str:
     """Return the table of all calls as Markdown: least CPU milliseconds, and their ratio.
 
-    The numbers of a call are compared as well: `same` says whether the columns that both sides have
-    are equal to nine digits.
+    A call "differs" if the numbers of a column that both sides have are not equal to nine digits.
     """
     folders = [ROOT] if revision is None else [revision.folder, ROOT]
     header = ("call", "", "ms") if revision is None else ("call", "", "ms before", "ms", "ratio")

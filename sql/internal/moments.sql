@@ -86,7 +86,7 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) 
 -- minima and maxima, all without weights. The lists that a caller does not use cost nothing.
 -- points: rows of _points or _move_points. The first block needs no unnest. The points are read
 -- again for later blocks only if some point has them, because a join with no rows ends immediately.
--- If the points differ in length, _check_points raises an error.
+-- If the points differ in length, coordinates may lack, and the caller raises an error.
 CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
   WITH kept_points AS NOT MATERIALIZED (
     SELECT partition_key, cluster, singleton_no, unweighted AS x

@@ -92,15 +92,20 @@ CREATE OR REPLACE MACRO clustereval._bounding_boxes(rows, arguments) AS TABLE
     UNION ALL
     SELECT COUNT(*) FROM moments WHERE NOT isfinite(high - low)
   ),
-  faults AS (
-    SELECT
-      longest.dims, point.vector, point.partition_key,
-      NULL AS id,
-      clustereval._point_fault(point.vector, longest.dims) AS fault
+  suspects AS (
+    SELECT point.vector, point.partition_key
     FROM query_table(rows) AS point
     JOIN (SELECT MAX(n_alarms) AS n_alarms FROM alarms) AS alarm ON alarm.n_alarms > 0
-    CROSS JOIN (SELECT COALESCE(MAX(i), 0) AS dims FROM moments) AS longest
     WHERE point.kept
+  ),
+  -- If the points differ in length, the moments may lack coordinates.
+  faults AS (
+    SELECT
+      longest.dims, suspect.vector, suspect.partition_key,
+      NULL AS id,
+      clustereval._point_fault(suspect.vector, longest.dims) AS fault
+    FROM suspects AS suspect
+    CROSS JOIN (SELECT MAX(len(vector)) AS dims FROM suspects) AS longest
   ),
   checked AS (
     SELECT CAST(

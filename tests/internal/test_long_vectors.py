@@ -86,7 +86,8 @@ TABLES = [
 ]
 
 
-# The tables that use each kernel; with another than the Euclidean distance the others are wide.
+# The tables that use each kernel. With another distance than the Euclidean one, only these tables
+# with two of the distances are not wide.
 AT_THE_GATE = ("cityblock", "cosine")
 OF_EACH_KERNEL = ("internal_report", "dunn_index", "pairwise_report", "silhouette_samples")
 

@@ -10,6 +10,7 @@ import pytest
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score
 
 from tests.support import point_oracle as oracle
+from tests.support.engines import fails
 from tests.support.point_engines import FUNCTIONS, assert_points, call, call_by_case, one
 from tests.support.point_faults import crossed
 from tests.support.point_oracle import (
@@ -65,6 +66,19 @@ def test_coordinates_in_every_block_of_16(engine: Engine, n_dims: int) -> None:
     assert [center["centroid"][-1] for center in centers] == [0.0071, 0.0071]
     for center, mean in zip(centers, means, strict=True):
         assert center["centroid"][:-1] == pytest.approx(mean, rel=1e-12)
+
+
+@pytest.mark.parametrize("lengths", [(16, 20), (20, 16), (3, 20), (17, 33)])
+@pytest.mark.parametrize("function", ["centroids", "internal_report", "silhouette_score"])
+def test_vectors_that_end_in_other_blocks(
+    engine: Engine, lengths: tuple[int, int], function: str
+) -> None:
+    """Whichever vector is read first, the error names the longer length and the shorter ones."""
+    vectors = [[float(i + j) for j in range(lengths[i > 0])] for i in range(6)]
+    n_short = sum(len(vector) == min(lengths) for vector in vectors)
+    words = f"vectors of one length ({max(lengths)}), got {min(lengths)} coordinates ({n_short} row"
+    with fails(engine, words):
+        call(engine, function, labeled_points(vectors, [0, 0, 0, 1, 1, 1]))
 
 
 # Worked by hand ------------------------------------------------------------------------------

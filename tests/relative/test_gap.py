@@ -222,6 +222,9 @@ POINT_ERRORS = [
     ([[0.0, 1.0], [math.nan, 2.0]], "expected finite numbers, got nan in coordinate 1 (1 row"),
     ([[0.0, 1.0], [2.0, -math.inf]], "expected finite numbers, got -inf in coordinate 2 (1 row"),
     ([[0.0, 1.0], [2.0]], "expected vectors of one length (2), got 1 coordinates (1 row is"),
+    # DuckDB reads the coordinates beyond 16 only if the first vector has them.
+    ([[0.0] * 3, [1.0] * 20], "expected vectors of one length (20), got 3 coordinates (1 row is"),
+    ([[0.0] * 16, [1.0] * 20], "expected vectors of one length (20), got 16 coordinates (1 row is"),
     ([[0.0, 1.0], []], "expected at least one coordinate, got an empty vector (1 row is"),
     ([[1.7e308, 1.0], [-1.7e308, 0.0]], "distances overflow; scale the coordinates down"),
 ]
