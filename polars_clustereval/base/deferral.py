@@ -7,6 +7,7 @@ schema of the result is computed by calling the function on frames without rows.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -64,7 +65,7 @@ def defer_reading(function: Function) -> Function:
 
     The function's first parameter is a frame, and it returns a frame of the same kind.
     """
-    parameter = function.__code__.co_varnames[0]
+    parameter = next(iter(inspect.signature(function).parameters))
 
     @wraps(function)
     def planned(*args: Any, **kwargs: Any) -> Any:

@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.frames import join_partitions, join_small
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 
 from .centroids import check_point_options, read_points
 from .kernels.elimination import LARGEST_TRACE, eliminate_columns, eliminate_matrices
@@ -677,9 +677,7 @@ def determinant_report(
     >>> ce.determinant_report(four, ["x"], "cluster")["det_ratio"].to_list()
     [11.0]
     """
-    options = check_point_options(
-        partition_by=partition_by, noise=noise, noise_as=noise_as, missing=missing
-    )
+    options = options_of_call(check_point_options)
     points = read_points(frame, vector, cluster, options, results=_DETERMINANT_COLUMNS)
     is_long = points.form.dims >= MIN_LONG_DIMS
     determinants = _factored_totals(points) if is_long else _summed_totals(points)

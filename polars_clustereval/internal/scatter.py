@@ -21,7 +21,7 @@ from polars_clustereval.base.frames import (
     join_small,
 )
 from polars_clustereval.base.growth import POINTS_TO_CENTERS
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -412,16 +412,7 @@ def neighbor_report(
     ... ).to_list()
     [0.8201]
     """
-    options = check_point_options(
-        distance=distance,
-        p=p,
-        center=center,
-        weights=weights,
-        partition_by=partition_by,
-        noise=noise,
-        noise_as=noise_as,
-        missing=missing,
-    )
+    options = options_of_call(check_point_options)
     points = read_points(
         frame, vector, cluster, options, results=_NEIGHBOR_COLUMNS, needs_wide=True
     )

@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
 from polars_clustereval.base.growth import SILHOUETTES
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 
 from .centroids import Points, check_point_options
 from .distances import DistanceName, plain_distance_name
@@ -235,16 +235,8 @@ def silhouette_samples(
     [(0, 3.0, 8.5, 0.6470588235294118), (1, 2.5, 7.5, 0.6666666666666666), (2, 4.5, 3.5, \
 -0.2222222222222222), (3, 1.0, 7.0, 0.8571428571428571), (4, 1.0, 6.0, 0.8333333333333334)]
     """
-    options = check_means_options(method, between, sample_size, reference_size, random_state)
-    point_options = check_point_options(
-        distance=plain_distance_name(distance, p),
-        p=p,
-        weights=weights,
-        partition_by=partition_by,
-        noise=noise,
-        noise_as=noise_as,
-        missing=missing,
-    )
+    options = options_of_call(check_means_options)
+    point_options = options_of_call(check_point_options, distance=plain_distance_name(distance, p))
     points = read_queried_points(
         frame, vector, cluster, point_options, options, key=id, results=_SAMPLE_COLUMNS
     )
@@ -334,16 +326,8 @@ def silhouette_clusters(
     >>> ce.silhouette_clusters(points, ["x"], "cluster").select("cluster", "n", "a", "b").rows()
     [('a', 3, 3.3333333333333335, 6.5), ('b', 2, 1.0, 6.5)]
     """
-    options = check_means_options(method, between, sample_size, reference_size, random_state)
-    point_options = check_point_options(
-        distance=plain_distance_name(distance, p),
-        p=p,
-        weights=weights,
-        partition_by=partition_by,
-        noise=noise,
-        noise_as=noise_as,
-        missing=missing,
-    )
+    options = options_of_call(check_means_options)
+    point_options = options_of_call(check_point_options, distance=plain_distance_name(distance, p))
     points = read_queried_points(
         frame, vector, cluster, point_options, options, key=id, results=_MEAN_COLUMNS
     )
@@ -508,15 +492,7 @@ def silhouette_score(
             method, tolerance, sample_size, confidence, random_state, reference_size, between
         )
     )
-    point_options = check_point_options(
-        distance=plain_distance_name(distance, p),
-        p=p,
-        weights=weights,
-        partition_by=partition_by,
-        noise=noise,
-        noise_as=noise_as,
-        missing=missing,
-    )
+    point_options = options_of_call(check_point_options, distance=plain_distance_name(distance, p))
     points = read_queried_points(
         frame, vector, cluster, point_options, options, key=id, results=_SCORE_COLUMNS
     )

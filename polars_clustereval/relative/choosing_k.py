@@ -23,7 +23,7 @@ from polars_clustereval.base.checks import (
 from polars_clustereval.base.exact import finite_or_null, ratio, to_double
 from polars_clustereval.base.frames import add_stages, to_user_frame
 from polars_clustereval.base.growth import SWEPT_SILHOUETTES
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.internal.centroids import check_point_options
 from polars_clustereval.internal.distances import plain_distance_name
 from polars_clustereval.internal.scatter import internal_scores, internal_statistics
@@ -424,16 +424,7 @@ def elbow(
     [(1, 85.0, 40.5, None), (2, 4.0, 1.0, 79.0), (3, 2.0, None, None)]
     """
     check_choice("silhouette", silhouette, get_args(Silhouette))
-    options = check_point_options(
-        distance=distance,
-        p=p,
-        center=center,
-        weights=weights,
-        partition_by=partition_by,
-        noise=noise,
-        noise_as=noise_as,
-        missing=missing,
-    )
+    options = options_of_call(check_point_options)
     number = check_sweep_k(check_frame(frame), k)
     points = read_points_in_two_passes(
         frame, vector, cluster, options, results=_ELBOW_COLUMNS, inner_key=number
@@ -453,14 +444,8 @@ def elbow(
     if silhouette == "none":
         rows = rows.with_columns(silhouette=pl.lit(None, pl.Float64))
     else:
-        plain = check_point_options(
-            distance=plain_distance_name(distance, p),
-            p=p,
-            weights=weights,
-            partition_by=partition_by,
-            noise=noise,
-            noise_as=noise_as,
-            missing=missing,
+        plain = options_of_call(
+            check_point_options, distance=plain_distance_name(distance, p), center="mean"
         )
         means = _mean_silhouettes(frame, vector, cluster, number, plain, silhouette)
         rows = rows.join(means, on=[*names, "k"], how="left", nulls_equal=True)

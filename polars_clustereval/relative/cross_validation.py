@@ -16,7 +16,7 @@ from polars_clustereval.base.checks import (
     check_is_frame,
 )
 from polars_clustereval.base.frames import join_partitions, to_user_frame
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.external.contingency import (
     ContingencyTable,
     LabelOptions,
@@ -180,9 +180,7 @@ def cross_validation(
     >>> folds.select(pl.col("fold", "score", "prediction_strength", "mean_score").round(3)).rows()
     [(0, 1.0, 1.0, 0.667), (1, 0.333, 0.0, 0.667)]
     """
-    options = check_point_options(
-        distance=distance, p=p, weights=weights, partition_by=partition_by, missing=missing
-    )
+    options = options_of_call(check_point_options)
     score = score_of_metric(metric, average_method, beta)
     points = _read_folds(frame, vector, cluster, fold, options)
     given = check_is_frame(centroids, "centroids")

@@ -15,7 +15,7 @@ from polars_clustereval.base.exact import (
     widen,
 )
 from polars_clustereval.base.frames import aggregate_by, join_partitions, sum_by, to_user_frame
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.external.contingency import ContingencyTable, LabelOptions
 from polars_clustereval.external.report import external_scores, score_partitions
 
@@ -247,7 +247,7 @@ def run_drift(
     >>> drift.select("n_common", "n_moved", "n_joined", "churn", "n_grown", "n_split").rows()
     [(6, 0, 1, 0.14285714285714285, 1, 1)]
     """
-    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     frames = (frame_before, frame_after)
     links = LinkOptions(threshold=threshold, min_share=min_share)
     pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, options, links, _DRIFT)

@@ -30,7 +30,7 @@ from polars_clustereval.base.checks import (
 )
 from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import (
     ContingencyTable,
@@ -538,7 +538,7 @@ def bootstrap_intervals(
     tail = (1 - check_confidence(confidence)) / 2
     scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
     scoring = _Scoring(scores, need_expectation(scores))
-    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     sample = _read_sample(
         read_contingency_table(frame, label, cluster, options, _BOOTSTRAP_COLUMNS)
     )
@@ -654,7 +654,7 @@ def permutation_test(
     adjusted = metric == "adjusted_mutual_info_score"
     scores = external_scores(average_method, beta, adjusted=adjusted)
     scoring = _Scoring({metric: scores[metric]}, adjusted)
-    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     sample = _read_sample(read_contingency_table(frame, label, cluster, options, _TEST_COLUMNS))
     score, value = pl.col("score"), pl.col("value").first()
     sign = -1 if metric_facts()[metric].best in ("0", "low") else 1

@@ -33,7 +33,7 @@ from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
 from polars_clustereval.base.growth import PAIRS_OF_RUNS
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import ContingencyTable, LabelOptions, is_noise
 from polars_clustereval.external.report import external_scores, score_partitions
@@ -531,7 +531,7 @@ def run_agreement(
     [(1, 2, 4, 0, 0, 1.0), (1, 3, 3, 1, 0, -0.5), (2, 3, 3, 1, 0, -0.5)]
     """
     expression = score_of_metric(metric, average_method, beta)
-    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     columns = {"run": run, "id": id, "cluster": cluster}
     table = _read_runs(frame, columns, options, _AGREEMENT)
     pairs = _agree(table, metric, expression, require_same_ids=require_same_ids)
@@ -610,7 +610,7 @@ def run_consensus(
             f"metric '{metric}' has no best value, so no run is the most central; "
             "use another metric"
         )
-    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     columns = {"run": run, "id": id, "cluster": cluster}
     table = _read_runs(frame, columns, options, _CONSENSUS)
     pairs = _agree(table, metric, expression, require_same_ids=require_same_ids)
@@ -685,7 +685,7 @@ def cluster_stability(
     >>> stability.select("cluster", "n", "n_runs", "mean_jaccard").rows()
     [(0, 1, 1, 0.5), (1, 2, 1, 0.5), (2, 1, 0, None)]
     """
-    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     columns = {"run": run, "id": id, "cluster": cluster}
     table = _read_runs(frame, columns, options, _STABILITY)
     _check_reference(reference, table.rows.collect_schema()["run"])

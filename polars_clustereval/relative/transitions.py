@@ -13,7 +13,7 @@ import polars as pl
 
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_small, to_user_frame
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.external.contingency import LabelOptions
 
 from .run_pairs import LinkOptions, RunPair, read_run_pair
@@ -309,7 +309,7 @@ def run_transitions(
     >>> transitions.select("cluster_before", "cluster_after", "transition").rows()
     [('a', 'x', 'grown'), ('b', None, 'split'), ('b', 'y', 'split'), ('b', 'z', 'split')]
     """
-    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     frames = (frame_before, frame_after)
     links = LinkOptions(threshold=threshold, min_share=min_share)
     pair: RunPair = read_run_pair(
@@ -373,7 +373,7 @@ def transition_overlaps(
     >>> overlaps.select("cluster_before", "cluster_after", "share_before", "share_after").rows()
     [('a', 'x', 1.0, 1.0), ('b', 'y', 0.5, 1.0), ('b', 'z', 0.5, 1.0)]
     """
-    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     frames = (frame_before, frame_after)
     links = LinkOptions(threshold=threshold)
     pair: RunPair = read_run_pair(
@@ -434,7 +434,7 @@ def moved_ids(
     >>> ce.moved_ids(before, after, "id", "cluster").rows()
     [(3, 'b', 'x'), (6, 'b', None)]
     """
-    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     frames = (frame_before, frame_after)
     links = LinkOptions(threshold=threshold)
     pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, options, links, _MOVES)
@@ -504,7 +504,7 @@ def affected_ids(
     >>> affected.select("id", "cluster_after", "n_kept", "n_lost", "n_gained").rows()
     [(1, 'x', 0, 0, 1), (2, 'y', 1, 1, 0), (3, 'y', 1, 1, 0), (4, 'z', 0, 2, 0), (5, 'x', 0, 0, 1)]
     """
-    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     frames, links = (frame_before, frame_after), LinkOptions(threshold=1.0)
     pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, options, links, _AFFECTED)
     keys: list[str] = list(pair.keys)

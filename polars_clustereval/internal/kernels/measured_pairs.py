@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-def ignore_pairs(count: int) -> None:
+def ignore_pairs(_count: int) -> None:
     """Ignore the number of measured pairs, which is the default behavior of on_measured."""
 
 

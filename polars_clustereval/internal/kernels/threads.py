@@ -15,11 +15,8 @@ Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 
-def show_no_progress(blocks: Iterable[Made], total: int) -> Iterable[Made]:  # noqa: ARG001
-    """Return the iterable `blocks` unchanged and display nothing, as `watch` does by default.
-
-    `total` is the number of blocks.
-    """
+def show_no_progress(blocks: Iterable[Made], _total: int) -> Iterable[Made]:
+    """Return the iterable of finished blocks unchanged, as `watch` does by default."""
     return blocks
 
 
