@@ -37,19 +37,12 @@ NoiseOfClusters = Literal["cluster", "drop"]
 
 
 def _quote_value(value: object) -> str:
-    """Return the value of an option as it appears in error messages.
-
-    None is shown as NULL, and any other value is shown in quotes.
-    """
+    """Return the value of an option as it appears in error messages."""
     return "NULL" if value is None else f"'{value}'"
 
 
 def show_value(value: object) -> str:
-    """Return a value as it appears in error messages and in DuckDB.
-
-    For example, the result is NULL for None, true for True, [1, NULL] for [1, None], and {'id': 1}
-    for a struct.
-    """
+    """Return a value as DuckDB shows it, such as NULL, true, [1, NULL] or {'id': 1}."""
     if isinstance(value, list | tuple | pl.Series):
         return f"[{', '.join(map(show_value, value))}]"
     if isinstance(value, Mapping):
@@ -61,12 +54,7 @@ def show_value(value: object) -> str:
 
 
 def check_choice(parameter: str, value: object, choices: Sequence[str], hint: str = "") -> None:
-    """Raise an error unless `value` is one of `choices`.
-
-    `value` is the argument that the user passed for `parameter`.
-
-    `hint`, which may be empty, is appended to the error message.
-    """
+    """Raise an error, with `hint` at the end, unless `value` is one of `choices`."""
     if value not in choices:
         expected = ", ".join(_quote_value(choice) for choice in choices)
         raise ClusterEvalError(
@@ -81,12 +69,7 @@ def check_metric(metric: object, known: Sequence[str]) -> None:
 
 
 def check_metrics(metrics: Sequence[str], known: Collection[str] | None = None) -> list[str]:
-    """Return the argument `metrics` without duplicate names.
-
-    Raise an error unless `metrics` is a list of names.
-
-    If `known` is given, also raise an error for any name that is not in `known`.
-    """
+    """Return the names `metrics` without duplicates, each of which must be in `known` if given."""
     names = [] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
     if not names or not all(isinstance(name, str) for name in names):
         raise ClusterEvalError(
@@ -122,8 +105,8 @@ def is_whole_number(x: Any, least: int) -> bool:
 def check_beta(beta: float) -> float:
     """Return beta, the weight of recall in an F score, as a Python float.
 
-    Raise an error unless beta is a finite number >= 0. A numpy number is converted, because numpy's
-    operators would treat a Polars expression as an array.
+    A numpy number is converted, because numpy's operators would treat a Polars expression as an
+    array.
     """
     if not (is_number(beta) and beta >= 0 and isfinite(beta)):
         raise ClusterEvalError(f"beta: expected a number >= 0, got {beta}")
@@ -131,10 +114,7 @@ def check_beta(beta: float) -> float:
 
 
 def check_confidence(confidence: object) -> float:
-    """Return the probability `confidence` as a float.
-
-    Raise an error unless `confidence` is strictly between 0 and 1.
-    """
+    """Return `confidence` as a float, which must be strictly between 0 and 1."""
     if not (is_number(confidence) and 0 < float(cast("float", confidence)) < 1):
         raise ClusterEvalError(
             f"confidence: expected a number between 0 and 1, got {show_value(confidence)}"
@@ -143,10 +123,7 @@ def check_confidence(confidence: object) -> float:
 
 
 def check_sampling_fraction(fraction: float | None, design: str) -> float | None:
-    """Return the share of rows that were drawn, or None if it is not given.
-
-    Raise an error unless the fraction is at least 0 and below 1, and the design is 'by_record'.
-    """
+    """Return the share of rows that were drawn, if given; only 'by_record' may have one."""
     if fraction is None:
         return None
     if not (is_number(fraction) and 0 <= fraction < 1):
@@ -158,10 +135,7 @@ def check_sampling_fraction(fraction: float | None, design: str) -> float | None
 
 
 def check_random_state(state: object) -> int:
-    """Return the seed `state` as a Python int.
-
-    Raise an error unless the seed is a whole number between 0 and 2^31 - 1.
-    """
+    """Return the seed `state` as a Python int, which must be from 0 to 2^31 - 1."""
     if not (is_whole_number(state, 0) and int(cast("float", state)) < 2**31):
         raise ClusterEvalError(
             f"random_state: expected a whole number >= 0 and < 2147483648, got {show_value(state)}"
@@ -182,10 +156,7 @@ def check_frame(frame: object) -> pl.LazyFrame:
 
 
 def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
-    """Convert a second frame, which the user passed for `parameter`, to a LazyFrame.
-
-    Raise an error if the argument is not a Polars frame.
-    """
+    """Return a second frame, which the user passed for `parameter`, as a LazyFrame."""
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
         raise ClusterEvalError(
             f"{parameter}: expected a Polars DataFrame or LazyFrame, got {type_name(frame)}"
@@ -194,11 +165,7 @@ def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
 
 
 def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[str]) -> None:
-    """Raise an error for the first of `names` that is not in `columns`, the columns of a frame.
-
-    The user passed the names for `parameter`. The error message names this
-    parameter and suggests the column with the most similar name.
-    """
+    """Raise an error for the first of `names`, passed for `parameter`, that is not in `columns`."""
     for name in names:
         if name not in columns:
             twins = get_close_matches(name, columns, n=1)
@@ -209,11 +176,7 @@ def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[s
 
 
 def check_columns_by_name(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
-    """Convert the argument `columns`, which is one name or several names, to a list of names.
-
-    Raise an error if a column does not exist in `lazy`, is listed twice, or cannot be used for
-    grouping.
-    """
+    """Return the argument `columns`, one name or several names, as a list of different names."""
     names = [columns] if isinstance(columns, str) else columns
     if not (isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names)):
         # A Series may be long; its start identifies it.
@@ -237,11 +200,7 @@ def column_named(name: str) -> pl.Expr:
 
 
 def as_expression(column: Column, parameter: str) -> pl.Expr:
-    """Convert the user's argument, which is a column name or an expression, to an expression.
-
-    `parameter`, such as 'label', is the parameter for which the user passed this argument. Raise an
-    error if the argument is neither a column name nor an expression.
-    """
+    """Return the user's argument for `parameter`, a column name or expression, as an expression."""
     if isinstance(column, str):
         return column_named(column)
     if isinstance(column, pl.Expr):
@@ -250,12 +209,11 @@ def as_expression(column: Column, parameter: str) -> pl.Expr:
 
 
 def as_single_column(column: Column, parameter: str) -> pl.Expr:
-    """Convert a user's argument to an expression, or raise an error if it selects several columns.
+    """Return as_expression, or raise an error if it selects several columns.
 
-    The result is the same as that of as_expression. Public functions that return expressions use
-    this check. Such functions have no frame, so they cannot know how many columns ``pl.all()`` or a
-    selector represents. If the argument is a Series or an array, the error message shows how to
-    call the public function on a frame.
+    Public functions that return expressions use this check. Such functions have no frame, so they
+    cannot know how many columns ``pl.all()`` or a selector represents. If the argument is a Series
+    or an array, the error message shows how to call the public function on a frame.
     """
     if has_values(column):
         raise _column_error(parameter, column, select_advice())
@@ -270,9 +228,7 @@ def as_single_column(column: Column, parameter: str) -> pl.Expr:
 def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     """Return the user's argument `column` as an expression with the alias `parameter`.
 
-    `parameter`, such as 'label', is the parameter for which the user passed `column`. Raise an
-    error unless `column` is a name or an expression that reads only columns of the frame `lazy` and
-    returns a single column.
+    It must read only columns of the frame `lazy` and return a single column.
     """
     expr = as_expression(column, parameter)
     names = [column] if isinstance(column, str) else expr.meta.root_names()
@@ -288,19 +244,12 @@ def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
 
 
 def _several_columns_error(parameter: str, got: str, advice: str) -> ClusterEvalError:
-    """Return the error for an argument that selects no columns or more than one.
-
-    `got` describes the argument. `advice`, which may be empty, tells the user what to write
-    instead.
-    """
+    """Return the error for an argument that selects no columns or more than one."""
     return ClusterEvalError(f"{parameter}: expected one column, got {got}{advice}")
 
 
 def _column_error(parameter: str, got: object, advice: str) -> ClusterEvalError:
-    """Return the error for an argument `got` that is neither a column name nor an expression.
-
-    `advice`, which may be empty, tells the user what to write instead.
-    """
+    """Return the error for an argument `got` that is neither a column name nor an expression."""
     return ClusterEvalError(
         f"{parameter}: expected a column name or an expression, got {type_name(got)}{advice}"
     )
@@ -311,10 +260,7 @@ LABELS = ("label", "cluster", "cluster_1", "cluster_2", "reduced_cluster")
 
 
 def _is_vector_type(column: pl.Expr) -> pl.Expr:
-    """Return an expression that is True if a column contains lists or arrays of floats.
-
-    The expression evaluates to a single value.
-    """
+    """Return a single value: whether a column contains lists or arrays of floats."""
     vectors = cs.list(cs.float()) | cs.array(cs.float())
     return pl.dtype_of(column).matches(vectors)
 
@@ -332,20 +278,14 @@ def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
 
     Functions that return expressions use this check because the type of the column is not yet known
     when they are called. If the column contains vectors, a cast in the expression fails, and its
-    error message tells the user what is wrong. `column` is the argument that the user passed for
-    `parameter`.
+    error message tells the user what is wrong.
     """
     text = pl.when(_is_vector_type(column)).then(pl.lit(_vector_error(parameter)))
     return text.cast(pl.Int8).is_null()
 
 
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
-    """Return the user's argument `column` as an expression with the alias `parameter`.
-
-    Raise the same errors as check_column, and also raise an error if the column has the type
-    Object, which Polars cannot group by. If `parameter` refers to labels or clusters, also raise an
-    error if the column contains vectors.
-    """
+    """Return check_column, whose type must be groupable, and no vectors if they are LABELS."""
     expr = check_column(lazy, column, parameter)
     dtype = lazy.select(expr).collect_schema()[parameter]
     is_list = isinstance(dtype, pl.List | pl.Array)
@@ -363,10 +303,9 @@ MAX_TOTAL_WEIGHT = 10**12
 def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, str]) -> pl.Expr:
     """Return the multiplicity of each row: the column `weight` as Int64, or 1 if `weight` is None.
 
-    `keys` contains the partition columns, as returned by check_partition_keys. Raise an error if a
-    weight is not a whole number >= 0, or if the total weight of a partition is too large. The check
-    reads the weight column before any other column is read. If the user passed a LazyFrame, the
-    check runs when the result is collected (see collect_now).
+    Raise an error if a weight is not a whole number >= 0, or if the total weight of a partition is
+    too large. The check reads the weight column before any other column is read. If the user passed
+    a LazyFrame, the check runs when the result is collected (see collect_now).
     """
     if weight is None:
         # Int8 takes the least memory, and is summed as Int64.
@@ -390,10 +329,7 @@ def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, s
 
 
 def _check_partition_totals(lazy: pl.LazyFrame, total: pl.Expr, keys: Mapping[str, str]) -> None:
-    """Raise an error if `total`, the sum of the weights, is too large in any partition.
-
-    `keys` contains the partition columns, as returned by check_partition_keys.
-    """
+    """Raise an error if `total`, the sum of the weights, is too large in any partition."""
     by = key_columns(keys)
     totals = lazy.group_by(by).agg(total) if by else lazy.select(total)
     largest = collect_now(totals.select(pl.col("total").max())).item()
@@ -405,10 +341,7 @@ def _check_partition_totals(lazy: pl.LazyFrame, total: pl.Expr, keys: Mapping[st
 
 
 def _weight_error(got: str) -> ClusterEvalError:
-    """Return the error for an invalid weight column.
-
-    `got` is the invalid value or type, as text.
-    """
+    """Return the error for an invalid weight, where `got` is its value or type as text."""
     return ClusterEvalError(
         f"weight: expected whole numbers >= 0, got {got}; a weight is how many times its row counts"
     )
@@ -458,8 +391,8 @@ def check_partition_keys(
 ) -> dict[str, str]:
     """Return a mapping from internal names (key_0, key_1, ...) to the user's partition columns.
 
-    Raise an error if a column does not exist in the frame `lazy`, is listed twice, or has a name
-    that is in `results`. `results` lists the other columns of the result.
+    Raise an error if a column does not exist in the frame `lazy`, is listed twice, or has the name
+    of another column of the result, as listed in `results`.
     """
     keys = _list_keys(lazy, partition_by)
     for i, key in enumerate(keys):
@@ -473,10 +406,7 @@ def check_partition_keys(
 
 
 def key_columns(keys: Mapping[str, str]) -> list[pl.Expr]:
-    """Return the partition columns of the user's frame under their internal names.
-
-    `keys` maps each internal name to the user's column, as returned by check_partition_keys.
-    """
+    """Return the partition columns of the user's frame under their internal names."""
     return [column_named(key).alias(name) for name, key in keys.items()]
 
 
@@ -486,11 +416,7 @@ def key_columns(keys: Mapping[str, str]) -> list[pl.Expr]:
 
 
 def check_noise_as(noise: object, noise_as: object) -> None:
-    """Raise an error if `noise_as` is unknown, or if it is inconsistent with `noise`.
-
-    `noise` is the cluster value that marks noise. If `noise` is given, `noise_as` is required. If
-    `noise_as` is 'drop' or 'singletons', `noise` is required.
-    """
+    """Raise an error if `noise_as` is unknown, missing with `noise`, or in need of `noise`."""
     if noise is None and noise_as is None:
         return
     hint = ""
@@ -507,10 +433,9 @@ def check_noise_as(noise: object, noise_as: object) -> None:
 
 
 def check_noise_of_clusters(noise: object, noise_as: object) -> None:
-    """Raise an error in the same cases as check_noise_as, and also if `noise_as` is 'singletons'.
+    """Check the options as check_noise_as, for a table with one row per cluster.
 
-    Use this check for a table with one row per cluster, in which noise rows cannot count as
-    singletons.
+    In such a table, noise rows cannot count as singletons.
     """
     if noise_as == "singletons":
         raise ClusterEvalError(
@@ -526,11 +451,10 @@ def check_noise_of_clusters(noise: object, noise_as: object) -> None:
 
 
 def equals_noise(cluster: pl.Expr, noise: object, dtype: pl.DataType) -> pl.Expr:
-    """Return an expression that is True where `cluster`, of type `dtype`, equals the noise value.
+    """Return whether `cluster`, of type `dtype`, equals the noise value; False if it is NULL.
 
-    The expression is False where the cluster is NULL. If `noise` is None, no value marks noise, and
-    the expression is False everywhere. Raise an error unless the noise value can be
-    converted to `dtype` without changing.
+    If `noise` is None, no value marks noise. Raise an error unless the noise value can be converted
+    to `dtype` without changing.
     """
     if noise is None:
         return pl.lit(False)
@@ -540,9 +464,8 @@ def equals_noise(cluster: pl.Expr, noise: object, dtype: pl.DataType) -> pl.Expr
 def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     """Return the noise value as a literal of type `dtype`, the type of the cluster column.
 
-    Raise an error unless the noise value can be converted to `dtype` without changing. If the type
-    is an enumeration that lacks the category `noise`, the literal is NULL, because no row can have
-    this category.
+    If the type is an enumeration that lacks the category `noise`, the literal is NULL, because no
+    row can have this category.
     """
     if isinstance(dtype, pl.Enum) and _is_lacking(noise, dtype):
         return pl.lit(None, dtype)
@@ -556,10 +479,9 @@ def _is_lacking(value: object, dtype: pl.Enum) -> bool:
 
 
 def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataType) -> pl.Expr:
-    """Return the user's `value` as a literal of type `dtype`, the type of a column.
+    """Return the user's `value` for `parameter` as a literal of type `dtype`, that of `column`.
 
-    `parameter` and `column` are the parameters for which the user passed the value and the column,
-    respectively. Raise an error unless the value can be converted to `dtype` without changing.
+    Raise an error unless the value can be converted to `dtype` without changing.
     """
     got = type(value).__name__
     try:
@@ -583,8 +505,8 @@ def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataTyp
 def _is_alike(given: Any, dtype: Any) -> bool:
     """Return whether a value of the Polars type `given` can equal a value of the type `dtype`.
 
-    This check is necessary because Polars casts Booleans to numbers, and lists and structs to other
-    types, without raising an error.
+    Polars casts Booleans to numbers, and lists and structs to other types, without raising an
+    error.
     """
     lists = pl.List, pl.Array
     if isinstance(given, lists) and isinstance(dtype, lists):
@@ -595,12 +517,10 @@ def _is_alike(given: Any, dtype: Any) -> bool:
 
 
 def _is_unchanged(given: pl.Series, cast: pl.Series) -> bool:
-    """Return whether the cast left the value in `given` unchanged, apart from its type.
+    """Return whether the cast left the single value in `given` unchanged, apart from its type.
 
-    `given` and `cast` each contain a single value.
-
-    Floating-point values with the same text representation also count as equal. For example, a cast
-    to Float32 changes the number 0.1 but not its text representation, which is what the user means.
+    A cast to Float32 changes the number 0.1 but not its text representation, which is what the user
+    means.
     """
     if cast.cast(given.dtype).eq_missing(given).all():
         return True
@@ -618,9 +538,7 @@ def raise_on_collect(
 ) -> pl.LazyFrame:
     """Return `frame` with a validation check that runs when the frame is collected.
 
-    The rows of `frame` are left unchanged. `facts` is a frame with a few rows that describe the
-    input. When the frame is collected, `check` is called with these rows as a DataFrame, and raises
-    an error if the input is invalid.
+    `check` is called with the few rows of `facts`, and raises an error if the input is invalid.
     """
 
     def run_check(collected: pl.DataFrame) -> pl.DataFrame:

@@ -55,11 +55,7 @@ def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
 
 
 def clamped_mean(x: pl.Expr) -> pl.Expr:
-    """Return the mean of x, limited to the range from its smallest to its largest value.
-
-    The limits ensure that the mean of equal numbers is exactly that number, even though sums are
-    rounded.
-    """
+    """Return the mean of x, limited to the range of x: the mean of equal numbers is exact."""
     return x.mean().clip(x.min(), x.max())
 
 
@@ -79,10 +75,7 @@ def to_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
 
 
 def from_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
-    """Return a fixed-point number, or a sum of such numbers, as Float64.
-
-    `places` is the argument that was passed to to_fixed_point.
-    """
+    """Return a fixed-point number with so many places, or a sum of such numbers, as Float64."""
     return to_double(x) * 2.0**-places
 
 
@@ -194,10 +187,7 @@ def decimals_as_text(x: pl.Expr) -> pl.Expr:
 
 
 def decimals_below(x: pl.Expr, most: float) -> pl.Expr:
-    """Return x, which must be below `most`, as text with two decimal places.
-
-    For example, if `most` is 0.25 and x would be rounded to 0.25, the text is 'just below 0.25'.
-    """
+    """Return x < `most` with two decimal places, such as 'just below 0.25' if it rounds to it."""
     is_near = x >= most - 0.005
     return pl.when(is_near).then(pl.lit(f"just below {most:g}")).otherwise(decimals_as_text(x))
 

@@ -69,10 +69,9 @@ def make_finding(
 ) -> pl.LazyFrame:
     """Return one finding for each row of `rows`, with the partition columns `keys`.
 
-    `code` is the code of the finding, and `place` is the position of this code among findings of
-    the same severity. `columns` maps names to the other columns of the result, which include
-    severity and finding. If a column is given as a string, every row contains this string. The
-    columns n and value are NULL if they are not in `columns`.
+    `place` is the position of `code` among findings of the same severity. `columns` are the other
+    columns of the result, severity and finding among them. n and value are NULL if they are not
+    given.
     """
     given: dict[str, pl.Expr] = {
         name: pl.lit(x) if isinstance(x, str) else x for name, x in columns.items()
@@ -98,11 +97,7 @@ def _has_noise_names(dtype: pl.DataType) -> bool:
 def find_unnamed_noise(
     sizes: pl.LazyFrame, row_counts: pl.LazyFrame, keys: Sequence[str], side: str, unit: str
 ) -> pl.LazyFrame:
-    """Return one finding for each cluster or label that looks like noise.
-
-    `sizes` has one row per value of the column `side`, 'cluster' or 'label', with its size. `unit`
-    is the word for a row.
-    """
+    """Return one finding for each cluster or label, as `side` says, that looks like noise."""
     is_noise = looks_like_noise(side, sizes.collect_schema()[side])
     size = pl.col(f"{side}_size")
     words = f"it is counted as a {side} of {{}}; if it is noise, {NOISE_ADVICE[side]}"
@@ -133,10 +128,7 @@ def remark_on_noise(
     noise: object,
     unit: str,
 ) -> pl.LazyFrame:
-    """Return the rows of a summary, with a remark in place of the meaning of n_noise if needed.
-
-    The other parameters are those of findings_on_sizes.
-    """
+    """Return the rows of a summary, with a remark in place of the meaning of n_noise if needed."""
     if noise is None:
         dtype = cluster_sizes.collect_schema()["cluster"]
         noisy = cluster_sizes.filter(looks_like_noise("cluster", dtype))
@@ -224,10 +216,7 @@ def _name_as_text(name: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def mute_noise(findings: pl.LazyFrame, subjects: Sequence[str]) -> pl.LazyFrame:
-    """Leave out findings about clusters or labels, in the columns `subjects`, that look like noise.
-
-    The findings that name them are kept.
-    """
+    """Leave out findings about `subjects` that look like noise, except those that name them."""
     schema = findings.collect_schema()
     of_noise = pl.any_horizontal(looks_like_noise(name, schema[name]) for name in subjects)
     return findings.filter(pl.col("code").str.starts_with("unnamed_noise") | ~of_noise)
@@ -258,11 +247,10 @@ def findings_on_sizes(
 ) -> list[pl.LazyFrame]:
     """Return findings about the number of rows and the cluster sizes of each partition.
 
-    `row_counts` has one row per partition. Its columns are the partition columns `keys` as well as
-    total, n_dropped, n_noise, n_clusters and total_noise. The column total_noise is the number of
-    rows that are either counted or noise. `cluster_sizes` has one row per cluster, with the columns
-    `keys`, cluster and cluster_size. `noise` is the user's option, `unit` is the word for a row,
-    and `complement` is the word for what a dropped row lacks.
+    `row_counts` has one row per partition, with total, n_dropped, n_noise, n_clusters and
+    total_noise, the number of rows that are either counted or noise. `cluster_sizes` has one row
+    per cluster, with cluster and cluster_size. `unit` is the word for a row, and `complement` is
+    the word for what a dropped row lacks.
     """
     total_noise = pl.col("total_noise")
     total, n_dropped, n_noise = pl.col("total"), pl.col("n_dropped"), pl.col("n_noise")
@@ -380,10 +368,7 @@ def findings_on_sizes(
 def sort_findings(
     findings: Sequence[pl.LazyFrame], keys: Sequence[str], subjects: Sequence[str]
 ) -> pl.LazyFrame:
-    """Return the findings from all frames, sorted by partition and then by severity, worst first.
-
-    `subjects` lists the columns that identify the label or cluster that a finding describes.
-    """
+    """Return the findings of all frames, sorted by partition and severity, worst first."""
     rows = pl.concat(findings, how="diagonal_relaxed")
     rank = pl.col("severity").replace_strict(SEVERITIES, range(len(SEVERITIES)))
     order = [*keys, "rank", "place", "n", *subjects]

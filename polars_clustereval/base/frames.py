@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from .metric_facts import MetricFacts
     from .score_facts import Entry
 
-#: A function that returns a column by its name: ``pl.col``, or ``element_field`` inside a list.
+#: A function that returns a column by its name: ``pl.col``, or ``element_field`` inside a list. A
+#: formula takes it as `row`, so that the same formula serves frames and expressions.
 Row = Callable[[str], pl.Expr]
-#: Expressions by the names of their columns in the result.
+#: Expressions by the names of their columns in the result. The name of a function that returns
+#: them ends in _terms, or in _scores if they are scores. Terms of a cell, a label or a cluster are
+#: summed over all of its partition.
 Terms = dict[str, pl.Expr]
 #: A function from the columns of a row to the columns that are added to it.
 Stage = Callable[[Row], Terms]
@@ -34,9 +37,7 @@ Stage = Callable[[Row], Terms]
 def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
     """Return the sum of each of the `terms` for each group defined by the columns `by`.
 
-    `terms` maps the names of the result's columns to expressions with one value per row. The result
-    has one row per group. If `by` is empty, the result has exactly one row, even if the frame has
-    no rows.
+    If `by` is empty, the result has exactly one row, even if the frame has no rows.
     """
     named = frame.select(*by, **terms)
     sums = [pl.col(name).sum() for name in terms]
@@ -44,11 +45,7 @@ def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
 
 
 def aggregate_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
-    """Return the aggregates in `terms` for each group defined by the columns `by`.
-
-    `terms` maps the names of the result's columns to aggregating expressions. The result has one
-    row per group. If `by` is empty, the result has exactly one row, even if the frame has no rows.
-    """
+    """Return the aggregates in `terms` for each group, with one row in all as in sum_by."""
     return frame.group_by(by).agg(**terms) if by else frame.select(**terms)
 
 
@@ -85,11 +82,11 @@ _BUILD_RIGHT: dict[str, Any] = {"build_side": "force_right"} if _HAS_BUILD_SIDE 
 def join_small(
     rows: pl.LazyFrame, by: list[str], table: pl.LazyFrame, how: Literal["inner", "left"] = "inner"
 ) -> pl.LazyFrame:
-    """Return the long frame `rows`, joined with the small frame `table` on the columns `by`.
+    """Return the long frame `rows`, joined with the small frame `table`, where NULLs are equal.
 
-    NULLs are treated as equal in the join. The join includes a hint that tells the engine to build
-    its hash table from `table`. Without this hint, the engine would buffer up to ten million rows
-    to find out which of the two frames is smaller.
+    The join includes a hint that tells the engine to build its hash table from `table`. Without
+    this hint, the engine would buffer up to ten million rows to find out which of the two frames is
+    smaller.
     """
     return rows.join(table, on=by, how=how, nulls_equal=True, **_BUILD_RIGHT)
 
@@ -102,10 +99,8 @@ def join_small(
 def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
     """Return `frame` with the columns that the stages add one after another.
 
-    A stage is a function that takes `pl.col` and returns a mapping from the names of new columns to
-    expressions. The expressions of a stage may use the columns of earlier stages. Put a column that
-    is used twice into its own stage, because Polars recomputes a when/then expression each time it
-    is used.
+    The expressions of a stage may use the columns of earlier stages. Put a column that is used
+    twice into its own stage, because Polars recomputes a when/then expression each time it is used.
     """
     for stage in stages:
         frame = frame.with_columns(**stage(pl.col))
@@ -121,11 +116,9 @@ def _has_same_parts(dtype: Any, other: Any) -> bool:
 
 
 def align_structs(frame: pl.LazyFrame, like: Mapping[str, Any]) -> pl.LazyFrame:
-    """Return `frame` with its struct fields renamed to match the struct types in `like`.
+    """Return `frame` with the struct fields named as in the types `like`, if only names differ.
 
-    `like` maps each column name to the expected Polars type. If the fields of a struct column have
-    the same types, in the same order, as in `like`, they are given the names in `like`. Without
-    this renaming, the column could not be compared with a column of another table.
+    Without this renaming, the column could not be compared with a column of another table.
     """
     schema = frame.collect_schema()
     return frame.with_columns(
@@ -136,10 +129,7 @@ def align_structs(frame: pl.LazyFrame, like: Mapping[str, Any]) -> pl.LazyFrame:
 
 
 def list_meanings(scores: Iterable[Count | MetricFacts | Entry]) -> pl.LazyFrame:
-    """Return one row per count or score, with place, metric, best, meaning and family.
-
-    The column place is the position of the score, counted from 0.
-    """
+    """Return one row per count or score, with place, metric, best, meaning and family."""
     rows = [(x.name, x.best or None, x.meaning, x.family) for x in scores]
     schema = dict.fromkeys(("metric", "best", "meaning", "family"), pl.String)
     return pl.LazyFrame(rows, schema, orient="row").with_row_index("place")
@@ -150,10 +140,9 @@ def to_user_frame(
 ) -> Frame:
     """Return the result `lazy` with the user's names, and collect it if `frame` is a DataFrame.
 
-    `frame` is the frame that the user passed. `keys` maps the internal names of the partition
-    columns (key_0, key_1, ...) to the user's names, which are used in the result. `metrics` lists
-    the columns to return after the partition columns, or is None for all columns. Values that are
-    needed only for other columns are not computed.
+    `keys` is the result of check_partition_keys. `metrics` lists the columns to return after the
+    partition columns, or is None for all columns. Values that are needed only for other columns are
+    not computed.
     """
     if metrics is not None:
         known = [name for name in lazy.collect_schema().names() if name not in keys]
@@ -175,30 +164,22 @@ def element_field(name: str) -> pl.Expr:
 class StructLists(NamedTuple):
     """An expression that is used in place of a frame, and whose values are lists of structs.
 
-    `lists` contains one list for each group of rows in the user's frame. Each struct in a list
-    corresponds to a row of a frame, and `fields` contains the names of the struct's fields. An
-    expression has no variables, so a value that is used twice is computed twice. In contrast,
-    ``list.eval`` computes the elements of a list only once for all expressions inside it.
+    There is one list for each group of rows in the user's frame. Each struct in a list corresponds
+    to a row of a frame, and `fields` contains the names of the struct's fields. An expression has
+    no variables, so a value that is used twice is computed twice. In contrast, ``list.eval``
+    computes the elements of a list only once for all expressions inside it.
     """
 
     lists: pl.Expr
     fields: tuple[str, ...]
 
     def select(self, terms: Terms) -> StructLists:
-        """Return the lists with only the fields `terms`, similar to DataFrame.select.
-
-        `terms` maps the names of the new fields to expressions that use element_field.
-        """
+        """Return the lists with only the fields `terms`, which use element_field."""
         struct = pl.struct([term.alias(name) for name, term in terms.items()])
         return StructLists(self.lists.list.eval(struct), tuple(terms))
 
     def add_stages(self, *stages: Stage) -> StructLists:
-        """Return the lists with the fields that the stages add one after another.
-
-        Each stage is called with `element_field`, which takes the name of a field and returns the
-        expression for the field. The stage returns a mapping from the names of new fields to
-        expressions, which may use the fields that earlier stages have added.
-        """
+        """Return the lists with the fields that the stages add one after another."""
         structs = self
         for stage in stages:
             fields = {name: element_field(name) for name in structs.fields}
@@ -206,20 +187,11 @@ class StructLists(NamedTuple):
         return structs
 
     def sum_terms(self, terms: Terms) -> StructLists:
-        """Return lists that each contain a single struct with `total` and the sums of the `terms`.
-
-        `terms` maps the names of the sums to expressions that use element_field. The field `total`,
-        the number of rows in the group, has the same value in all structs of a list.
-        """
+        """Return lists of a single struct, with `total` and the sums of the `terms`."""
         sums = {name: term.sum() for name, term in terms.items()}
         return self.select({"total": element_field("total").first(), **sums})
 
     def score(self, scores: Callable[[Row], Terms], name: str) -> pl.Expr:
-        """Return one score per group of rows, as an expression with the alias `name`.
-
-        Each list has a single struct of statistics, one of which is `total`, the number of rows.
-        The function `scores`, called with `element_field`, returns a mapping from names to score
-        expressions, and `name` selects one of them. The score is NULL for a group without rows.
-        """
+        """Return the score `name` of a list of a single struct, or NULL if its `total` is 0."""
         score = pl.when(element_field("total") > 0).then(scores(element_field)[name])
         return self.lists.list.eval(score).list.first().alias(name)

@@ -167,10 +167,7 @@ PAIRS_OF_RUNS = (Growth("nr", {"duckdb": 60.0, "polars": 50.0}),)
 
 
 def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Growth | None:
-    """Return the first of `growths` that applies to the options, or None if none applies.
-
-    `options` maps parameters of the table to values. Values are compared without regard to case.
-    """
+    """Return the first of `growths` that applies to the `options`, or None if none applies."""
     given = {name: x.lower() if isinstance(x, str) else x for name, x in options.items()}
     for growth in growths:
         if all(given.get(name, values[0]) in values for name, values in growth.when.items()):
@@ -198,10 +195,7 @@ def estimate_seconds(
 
 
 def describe_seconds(seconds: float) -> str:
-    """Return a time in words, rounded to one significant digit.
-
-    The unit is the largest one for which the number is greater than 2.
-    """
+    """Return a time in words, with one digit, in the largest unit of which there are over 2."""
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds > 2 * size:
             return f"{_round(seconds / size, 1):,.0f} {unit}"
@@ -253,8 +247,7 @@ def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
 def add_growth_note(function: Callable[..., Any], growths: Sequence[Growth]) -> None:
     """Add a note about the running time of a default call to a table function's docstring.
 
-    The note is inserted at the beginning of the Notes section. If the time grows in proportion to
-    the number of rows, no note is added.
+    It begins the Notes. If the time grows in proportion to the number of rows, there is no note.
     """
     parameters = signature(function).parameters
     defaults = {x.name: x.default for x in parameters.values() if x.default is not x.empty}

@@ -26,26 +26,18 @@ if TYPE_CHECKING:
 
 
 def _phi_index(row: Row) -> pl.Expr:
-    """Return the Pearson correlation of "same label" and "same cluster" over all pairs of rows.
-
-    `row(name)` returns a pair count divided by the total number of pairs: tp_share, fp_share,
-    fn_share or tn_share. The result is NULL if either partition is trivial, that is, if it consists
-    of a single group or only of singletons. For a single row, which forms no pairs, the result is
-    NaN.
-    """
+    """Return the correlation of "same label" and "same cluster", NULL if one is trivial."""
     tp, fp, fn, tn = pair_shares(row)
     together, apart = ((tp + fn) * (tp + fp)).sqrt(), ((fn + tn) * (fp + tn)).sqrt()
     return ratio(tp * tn - fn * fp, together * apart)
 
 
 def _correlation_distance(row: Row) -> pl.Expr:
-    """Return arccos(phi) / pi, where phi is the result of _phi_index, or 0 for equal partitions.
+    """Return arccos(phi) / pi, or 0 for equal partitions, or NULL if phi is undefined.
 
     Taking the arc cosine of a number near 1 would lose half of the digits, so the angle is computed
     from its tangent sqrt(1 - phi^2) / phi. If the counts are shares of all pairs, the numerator of
     the tangent is sqrt(tp tn (fp + fn) + fp fn (tp + tn)), the square root of a sum of products.
-    `row(name)` returns a field of pair_statistics. The result is NULL if the two partitions differ
-    and one of them is trivial.
     """
     tp, fp, fn, tn = pair_shares(row)
     opposite, adjacent = tp * tn * (fp + fn) + fp * fn * (tp + tn), tp * tn - fn * fp
@@ -57,11 +49,7 @@ def _correlation_distance(row: Row) -> pl.Expr:
 
 
 def association_scores(row: Row) -> Terms:
-    """Return expressions for the association coefficients of "same label" and "same cluster".
-
-    `row(name)` returns a field of pair_statistics: the number of rows, a pair count, or a pair
-    count divided by the total number of pairs.
-    """
+    """Return the association coefficients of "same label" and "same cluster"."""
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     agreements, disagreements, pairs = tp + tn, fp + fn, tp + fp + fn + tn
     return {
@@ -85,12 +73,9 @@ def association_scores(row: Row) -> Terms:
 
 
 def _angle_of(phi: Quotient, row: Row) -> Quotient:
-    """Return a quotient with the derivatives of arccos(phi) / pi, given the quotient for phi.
+    """Return phi multiplied by the derivative of arccos(phi) / pi, which is treated as a constant.
 
-    phi is the correlation of "same label" and "same cluster". The result is the product of phi and
-    the derivative of arccos(phi) / pi, where the derivative is treated as a constant. The docstring
-    of _correlation_distance explains the square root in this derivative. `row(name)` returns a
-    statistic of a partition.
+    _correlation_distance explains the square root in this derivative.
     """
     tp, fp, fn, tn = (row(f"{name}_share") for name in ("tp", "fp", "fn", "tn"))
     sine = (tp * tn * (fp + fn) + fp * fn * (tp + tn)).sqrt()
@@ -100,13 +85,12 @@ def _angle_of(phi: Quotient, row: Row) -> Quotient:
 
 
 def association_quotients(row: Row) -> dict[str, Quotient]:
-    """Return a mapping from the names of the association coefficients to their quotients.
+    """Return the association coefficients with their derivatives.
 
-    A quotient contains a metric and its derivatives. The statistics are shares of all pairs of
-    rows: s is the share of pairs with the same label and the same cluster, x is the share of pairs
-    with only the same cluster, and y is the share of pairs with only the same label. Therefore, b =
-    s + y is the share of pairs with the same label, and c = s + x is the share of pairs with the
-    same cluster. `row(name)` returns a statistic of a partition.
+    The statistics are shares of all pairs of rows: s is the share of pairs with the same label and
+    the same cluster, x with only the same cluster, and y with only the same label. Therefore, b = s
+    + y is the share of pairs with the same label, and c = s + x that of pairs with the same
+    cluster.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, differ = s + y, s + x, x + y

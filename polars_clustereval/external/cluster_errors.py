@@ -120,7 +120,7 @@ def record_error_table(
 
 
 def _record_terms() -> Terms:
-    """Return expressions for the errors of a record, based on the columns of size_records."""
+    """Return the errors of a record, from the columns of size_records."""
     label_size, cluster_size = pl.col("label_size"), pl.col("cluster_size")
     extra, missing = cluster_size - pl.col("n"), label_size - pl.col("n")
     return {
@@ -236,7 +236,7 @@ def _count_unlabeled(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _cell_sums() -> Terms:
-    """Return the sums over a label's cells from which the label's errors are computed."""
+    """Return the sums over a label's cells from which _label_terms computes its errors."""
     n, copies = pl.col("n"), pl.col("copies")
     label_size, cluster_size = pl.col("label_size"), pl.col("cluster_size")
     extra, missing = cluster_size - n, label_size - n
@@ -251,7 +251,7 @@ def _cell_sums() -> Terms:
 
 
 def _label_terms() -> Terms:
-    """Return expressions for the errors of a label, based on _cell_sums and label_size."""
+    """Return the errors of a label, from _cell_sums and label_size."""
     extra, missing, label_size = pl.col("extra"), pl.col("missing"), pl.col("label_size")
     expected_missing = ratio(missing, label_size)
     relative_extra = from_fixed_point(pl.col("fixed_relative_extra"))

@@ -147,8 +147,7 @@ def _read_names(
     """Check the user's arguments, and count the rows of `frame` by partition, name and cluster.
 
     In the result, each label is a struct that contains a name. The struct is not NULL even if the
-    name is NULL, so that rows without a name are counted. If the user does not pass `name`, all
-    labels are the same.
+    name is NULL, so that rows without a name are counted. Without `name`, all labels are the same.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -174,10 +173,10 @@ def _read_names(
 def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition of `table`, with n_clusters and sums over the cluster sizes.
 
-    matched is the number of rows in clusters with more than one row, and n_sizes is the number of
-    different cluster sizes. same_size_pairs is the number of ordered pairs of clusters with the
-    same size, including pairs of a cluster with itself. most_of_size is the number of clusters with
-    the most frequent size. fixed_entropy is the entropy of the cluster sizes in fixed point.
+    matched is the number of rows in clusters with more than one row. same_size_pairs is the number
+    of ordered pairs of clusters with the same size, including pairs of a cluster with itself.
+    most_of_size is the number of clusters with the most frequent size. fixed_entropy is the entropy
+    of the cluster sizes in fixed point.
     """
     keys, size, copies = list(table.keys), pl.col("cluster_size"), pl.col("copies")
     counts = table.cluster_sizes.group_by(*keys, "cluster_size").agg(copies.sum()).cache()
@@ -197,11 +196,10 @@ def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _name_statistics(table: ContingencyTable) -> pl.LazyFrame:
-    """Return cluster counts for each partition of `table` that has names, one row per partition.
+    """Return one row per partition of `table` with cluster counts: named, homonyms and varied.
 
-    named is the number of clusters that have a name, homonyms is the number of clusters that share
-    a name with another cluster, and varied is the number of clusters that have more than one name.
-    If there are no partition columns, the result always has one row.
+    homonyms is the number of clusters that share a name with another cluster, and varied is the
+    number of clusters that have more than one name.
     """
     keys, copies = list(table.keys), pl.col("copies")
     name = pl.col("label").struct.field("name")
@@ -225,7 +223,7 @@ def _name_statistics(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _size_measures() -> Terms:
-    """Return expressions for the measures of cluster sizes, based on a partition's statistics."""
+    """Return the measures of cluster sizes, from a partition's statistics."""
     total, n_clusters = pl.col("total"), pl.col("n_clusters")
     has_rows = total > 0
     squared = widen(n_clusters) * widen(n_clusters)
@@ -242,7 +240,7 @@ def _size_measures() -> Terms:
 
 
 def _name_measures() -> Terms:
-    """Return expressions for the measures of record names, based on a partition's statistics."""
+    """Return the measures of record names, from a partition's statistics."""
     has_names = pl.col("named") > 0
     return {
         "homonymy_rate": ratio(pl.col("homonyms"), pl.col("named")),

@@ -4,11 +4,9 @@ A cell is a pair of a label and a cluster that have rows in common. A row of the
 represents `copies` equal cells, each of which contains `n` rows of data. copies is 1, except for
 noise that counts as singletons. Every sum over cells is weighted by copies. For each cell,
 `label_size`, `cluster_size` and `total` are the numbers of rows with the same label, in the same
-cluster and in the same partition. A pair is a set of two rows.
-
-Each function whose name ends in _terms takes a function `row`, which returns a column by name. The
-result is a mapping from names to expressions, which the caller sums over the cells, labels or
-clusters of a partition.
+cluster and in the same partition. `n_labels`, `n_clusters` and `n_cells` are the numbers of labels,
+clusters and cells of a partition. A pair is a set of two rows. `cell_pairs`, `label_pairs` and
+`cluster_pairs` are numbers of ordered pairs.
 """
 
 from __future__ import annotations
@@ -62,12 +60,7 @@ ROW_COUNTS = tuple(LABEL_COUNTS)
 
 @dataclass(frozen=True, kw_only=True)
 class LabelOptions:
-    """The arguments shared by all functions that take a frame of labels and clusters.
-
-    `weight` is the column of row multiplicities, and `partition_by` lists the columns that define
-    the groups to be evaluated separately. `noise` is the cluster value that marks noise, and
-    `noise_as` specifies how noise is counted.
-    """
+    """The options shared by all functions that take a frame of labels and clusters."""
 
     weight: Column | None = None
     partition_by: Keys = None
@@ -102,10 +95,8 @@ class ContingencyTable:
     def cells(self) -> pl.LazyFrame:
         """One row per contingency cell, with the partition columns, label, cluster, n and copies.
 
-        Rows with a NULL label or cluster, and noise rows that are dropped, do not belong to any
-        cell. copies is 1, unless noise counts as singletons. If noise counts as singletons, all
-        noise rows with the same label are represented by one row, in which cluster is NULL, n is 1,
-        and copies is the number of these noise rows.
+        If noise counts as singletons, all noise rows with the same label are represented by one
+        row, in which cluster is NULL, n is 1, and copies is the number of these noise rows.
         """
         columns = [*self.keys, "label", "cluster", "n", "copies"]
         return self.groups.filter(pl.col("copies") > 0).select(columns).cache()
@@ -116,8 +107,8 @@ class ContingencyTable:
 
         total is the number of rows in cells, n_dropped is the number of rows with a NULL label or
         cluster, and n_noise is the number of remaining rows whose cluster is the noise value. A
-        partition has a row even if all its rows are left out. If there are no partition columns,
-        the result always has one row.
+        partition has a row even if all its rows are left out. Without partition columns, the result
+        always has one row.
         """
         terms = {
             "total": pl.col("n") * pl.col("copies"),
@@ -130,10 +121,8 @@ class ContingencyTable:
     def label_sizes(self) -> pl.LazyFrame:
         """One row per label, with label_size, n_cells, label_majority_n and copies.
 
-        The key consists of the partition columns and label. label_size is the number of rows with
-        the label, n_cells is the number of cells of the label, and label_majority_n is the number
-        of rows in the largest of these cells. copies is always 1, and exists only because
-        cluster_sizes also has this column.
+        label_majority_n is the number of rows in the label's largest cell. copies is always 1, and
+        exists only because cluster_sizes also has this column.
         """
         sizes = self.cells.group_by(*self.keys, "label").agg(
             (pl.col("n") * pl.col("copies")).sum().alias("label_size"),
@@ -146,12 +135,8 @@ class ContingencyTable:
     def cluster_sizes(self) -> pl.LazyFrame:
         """One row per cluster, with cluster_size, n_cells, cluster_majority_n and copies.
 
-        The key consists of the partition columns and cluster. cluster_size is the number of rows in
-        the cluster, n_cells is the number of cells of the cluster, and cluster_majority_n is the
-        number of rows in the largest of these cells. copies is 1, unless noise counts as
-        singletons. If noise counts as singletons, all singletons of a partition are represented by
-        one row, in which cluster is NULL, cluster_size is 1, and copies is the number of
-        singletons.
+        cluster_majority_n is the number of rows in the cluster's largest cell. If noise counts as
+        singletons, one row represents all singletons of a partition, as in `cells`.
         """
         singleton, one = pl.col("cluster").is_null(), pl.lit(1, pl.Int64)
         sizes = self.cells.group_by(*self.keys, "cluster").agg(
@@ -168,11 +153,7 @@ class ContingencyTable:
 
     @cached_property
     def sized_cells(self) -> pl.LazyFrame:
-        """The rows of `cells` with the additional columns label_size, cluster_size and total.
-
-        For each cell, label_size, cluster_size and total are the numbers of rows with the same
-        label, in the same cluster and in the same partition.
-        """
+        """The rows of `cells` with label_size, cluster_size and total."""
         labels = self.label_sizes.select(*self.keys, "label", "label_size")
         clusters = self.cluster_sizes.select(*self.keys, "cluster", "cluster_size")
         cells = join_small(self.cells, [*self.keys, "label"], labels)
@@ -180,27 +161,18 @@ class ContingencyTable:
         return self.join_partitions(cells, self.row_counts.select(*self.keys, "total")).cache()
 
     def sum_by_partition(self, frame: pl.LazyFrame, terms: Terms) -> pl.LazyFrame:
-        """Return the sums of `terms` over `frame`, with one row per partition.
-
-        `terms` maps the names of the result's columns to expressions. If there are no partition
-        columns, the result has one row, even if the frame has no rows.
-        """
+        """Return the sums of `terms` over `frame`, with one row per partition (see sum_by)."""
         return sum_by(frame, list(self.keys), terms)
 
     def join_partitions(self, frame: pl.LazyFrame, *others: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows of `frame` with the columns of `others` added.
+        """Return the rows of `frame` with the columns of `others`, one row per partition.
 
-        `frame` may have any number of rows per partition, and each frame in `others` has one row
-        per partition. A row of `frame` is left out if its partition is missing from one of the
-        `others`.
+        A row of `frame` is left out if its partition is missing from one of the `others`.
         """
         return join_partitions(frame, list(self.keys), *others)
 
     def add_totals(self, counts: pl.LazyFrame, *totals: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `counts`, one row per partition, with the columns of `totals` added.
-
-        The totals of a partition without cells are 0.
-        """
+        """Return `counts` with the columns of `totals`, or 0 for a partition without cells."""
         keys = list(self.keys)
         joined = join_partitions(counts, keys, *totals, how="left")
         return joined.with_columns(pl.exclude(keys).fill_null(0)) if keys else joined
@@ -212,12 +184,7 @@ class ContingencyTable:
     def to_user_frame(
         self, frame: Frame, lazy: pl.LazyFrame, metrics: Sequence[str] | None = None
     ) -> Frame:
-        """Return the result `lazy` with the user's names for the partition columns.
-
-        The result is collected if `frame`, the frame that the user passed, is a DataFrame.
-        `metrics` lists the columns to return besides the partition columns, or is None for all
-        columns.
-        """
+        """Return the result `lazy` as the user's kind of frame (see frames.to_user_frame)."""
         return to_user_frame(frame, lazy, self.keys, metrics)
 
 
@@ -232,12 +199,11 @@ def read_contingency_table(
 ) -> ContingencyTable:
     """Check the user's arguments, and group the rows of `frame` into a ContingencyTable.
 
-    `label` and `cluster` are columns of `frame`. `results` lists the columns of the final result
-    besides the partition columns. The names of the partition columns must not conflict with these
-    columns. All tables and reports are computed from the ContingencyTable, so the user's rows are
-    read only once, or twice if weights must be checked. If `keep_nulls` is True, groups without a
-    label keep their cluster, and groups without a cluster keep their label. If `keep_nulls` is
-    False, all rows with a NULL may be combined into a single group.
+    All tables and reports are computed from the ContingencyTable, so the user's rows are read only
+    once, or twice if weights must be checked. `results` lists the columns of the final result
+    besides the partition columns. If `keep_nulls` is True, groups without a label keep their
+    cluster, and groups without a cluster keep their label. Otherwise, all rows with a NULL may form
+    a single group.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -265,11 +231,9 @@ _SIGNED_BITS: dict[type[pl.DataType], int] = {
 def _count_cells(rows: pl.LazyFrame, keys: list[str], *, keep_nulls: bool) -> pl.LazyFrame:
     """Return the sum n of the multiplicities for each combination of partition, label and cluster.
 
-    `rows` contains the user's rows, with the partition columns `keys`, label, cluster, and the
-    multiplicity n. Label and cluster are packed into one number if both have an integer type in
-    _SIGNED_BITS, there are no `keys`, and `keep_nulls` is False. Without packing, the engine would
-    serialize the two keys, and grouping would take two to three times as long. With packing, all
-    rows with a NULL label or cluster form one group, which is not counted.
+    Labels and clusters of the types in _SIGNED_BITS are packed into one number. Without packing,
+    the engine would serialize the two keys, and grouping would take two to three times as long.
+    With packing, all rows with a NULL label or cluster form one group, which is not counted.
     """
     label, cluster, n = pl.col("label"), pl.col("cluster"), pl.col("n").sum()
     schema = rows.collect_schema()
@@ -287,24 +251,14 @@ def _count_cells(rows: pl.LazyFrame, keys: list[str], *, keep_nulls: bool) -> pl
 
 
 def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
-    """Return an expression that tells whether the column `cluster` equals the value `noise`.
-
-    If `noise` is None, no value marks noise, and the expression is False. `rows` is the frame that
-    contains the column. Raise an error if the type of the noise value does not match that of the
-    column.
-    """
+    """Return whether the column `cluster` of `rows` equals `noise` (see equals_noise)."""
     return equals_noise(pl.col("cluster"), noise, rows.collect_schema()["cluster"])
 
 
 def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> pl.LazyFrame:
-    """Return `groups` with the columns copies, n_dropped and n_noise added.
+    """Return `groups` with copies, n_dropped and n_noise (see ContingencyTable).
 
-    The docstring of ContingencyTable explains these columns. `groups` has one row per combination
-    of partition, label and cluster, and n is the number of rows with this combination. The
-    expression `noisy` tells whether the cluster of a group is the noise value. copies is 1, or 0 if
-    the group is left out because of a NULL or because of options.noise_as. For noise that counts as
-    singletons, cluster is NULL, n is 1, and copies is the number of noise rows. n_dropped is n for
-    a group with a NULL, and 0 otherwise. n_noise is n for a group of noise, and 0 otherwise.
+    The expression `noisy` tells whether the cluster of a group is the noise value.
     """
     n, zero, one = pl.col("n"), pl.lit(0, pl.Int64), pl.lit(1, pl.Int64)
     complete = pl.col("label").is_not_null() & pl.col("cluster").is_not_null()
@@ -334,43 +288,25 @@ def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> 
 
 
 def cell_pair_terms(row: Row) -> Terms:
-    """Return cell_pairs, the number of ordered pairs of rows in the same cell.
-
-    For each row of the contingency table, this number is n (n - 1) copies. `row(name)` returns a
-    column of the cells: n, the number of rows in a cell, or copies, the number of equal cells that
-    a row of the table represents. Callers sum the result over the cells of the contingency table.
-    """
+    """Return cell_pairs, the number of ordered pairs of rows in the same cell."""
     return {"cell_pairs": count_ordered_pairs(row("n")) * row("copies")}
 
 
 def label_pair_terms(row: Row) -> Terms:
-    """Return label_pairs, the number of ordered pairs of rows with the same label.
-
-    For each label, this number is label_size (label_size - 1). `row(name)` returns a column of a
-    frame with one row per label. Callers sum the result over labels.
-    """
+    """Return label_pairs, the number of ordered pairs of rows with the same label."""
     return {"label_pairs": count_ordered_pairs(row("label_size"))}
 
 
 def cluster_pair_terms(row: Row) -> Terms:
     """Return cluster_pairs, the number of ordered pairs of rows in the same cluster.
 
-    For each cluster, this number is cluster_size (cluster_size - 1). `row(name)` returns a column
-    of a frame with one row per cluster. Callers sum the result over clusters. A noise row that
-    counts as a cluster of its own has no pairs.
+    A noise row that counts as a cluster of its own has no pairs.
     """
     return {"cluster_pairs": count_ordered_pairs(row("cluster_size"))}
 
 
 def pair_count_terms(row: Row) -> Terms:
-    """Return expressions for tp, fp, fn and tn, the counts of unordered pairs of rows, as Int128.
-
-    tp counts the pairs with the same label and the same cluster, fp counts the pairs that share
-    only the cluster, fn counts the pairs that share only the label, and tn counts the pairs that
-    share neither. `row(name)` returns a statistic of a partition: total (the number of rows), or
-    cell_pairs, label_pairs or cluster_pairs (the numbers of ordered pairs of rows in the same cell,
-    label or cluster).
-    """
+    """Return tp, fp, fn and tn (see pair_counting) as Int128, from sums of the terms above."""
     cells, labels, clusters = row("cell_pairs"), row("label_pairs"), row("cluster_pairs")
     return {
         "tp": cells // 2,
@@ -389,9 +325,9 @@ def cells_as_list(label: Column, cluster: Column) -> StructLists:
     """Return the contingency cells of two columns as one list of structs per group of rows.
 
     Inside an expression, these lists take the place of a contingency table. Each struct represents
-    a cell, with the fields label, cluster, n, copies (always 1), label_size, cluster_size, and
-    total, the number of rows in the group. The flag is_first_of_label marks one cell per label, and
-    is_first_of_cluster marks one cell per cluster. Rows with a NULL are left out.
+    a cell without NULLs, with the fields label, cluster, n, copies (always 1), label_size,
+    cluster_size and total. The flag is_first_of_label marks one cell per label, and
+    is_first_of_cluster marks one cell per cluster.
     """
     sides = as_single_column(label, "label"), as_single_column(cluster, "cluster")
     complete = sides[0].is_not_null() & sides[1].is_not_null()
@@ -415,20 +351,12 @@ def cells_as_list(label: Column, cluster: Column) -> StructLists:
 
 
 def label_field(name: str) -> pl.Expr:
-    """Return the field `name` of the first cell of each label, as an expression for ``list.eval``.
-
-    The expression is evaluated on the lists of cells_as_list. Use this function for fields that all
-    cells of a label share, such as label_size, and for sums over labels.
-    """
+    """Return a field of cells_as_list, such as label_size, once for each label."""
     return element_field(name).filter(element_field("is_first_of_label"))
 
 
 def cluster_field(name: str) -> pl.Expr:
-    """Return field `name` of the first cell of each cluster, as an expression for ``list.eval``.
-
-    The expression is evaluated on the lists of cells_as_list. Use this function for fields that all
-    cells of a cluster share, such as cluster_size, and for sums over clusters.
-    """
+    """Return a field of cells_as_list, such as cluster_size, once for each cluster."""
     return element_field(name).filter(element_field("is_first_of_cluster"))
 
 

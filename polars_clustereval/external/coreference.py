@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
     """Return a cell's contribution to the LEA resolution of a group, multiplied by the group size.
 
-    A group is a label or a cluster. The cell has n rows, the group that contains it has `size`
-    rows, and the contribution is n (n - 1) / (size - 1). A row that is alone in its group has a
-    link to itself. This link is found if the row is alone both in its label and in its cluster.
-    `other_size` is the number of rows in the cell's group of the other kind.
+    The contribution is n (n - 1) / (size - 1). A row that is alone in its group has a link to
+    itself, which is found if the row is alone both in its label and in its cluster.
     """
     links = to_double(n) * (to_double(n - 1) / to_double(size - 1))
     own_link = to_double(other_size == 1)
@@ -43,14 +41,7 @@ def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
 
 
 def cell_lea_terms(row: Row) -> Terms:
-    """Return expressions for n_cells, fixed_lea_precision_rows and fixed_lea_recall_rows of a cell.
-
-    n_cells equals copies. fixed_lea_precision_rows is the cell's contribution, in fixed point, to
-    the LEA resolution of its cluster times the cluster size, and fixed_lea_recall_rows is the
-    corresponding contribution for its label. Callers sum the result over cells. `row(name)` returns
-    a column of the contingency cells: n (the number of rows), copies (the number of equal cells),
-    label_size or cluster_size.
-    """
+    """Return n_cells, fixed_lea_precision_rows and fixed_lea_recall_rows of a cell."""
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     copies = to_double(row("copies"))
     return {
@@ -61,20 +52,13 @@ def cell_lea_terms(row: Row) -> Terms:
 
 
 def lea_terms(row: Row) -> Terms:
-    """Return lea_precision_rows and lea_recall_rows as Float64 expressions.
-
-    `row(name)` returns a fixed-point sum over a partition, such as fixed_lea_precision_rows.
-    """
+    """Return lea_precision_rows and lea_recall_rows as Float64."""
     names = ("lea_precision_rows", "lea_recall_rows")
     return {name: from_fixed_point(row(f"fixed_{name}")) for name in names}
 
 
 def coreference_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics that coreference_scores needs, as one struct per group of rows.
-
-    For each group of rows, the result is a list with a single struct, whose fields are total,
-    n_labels, n_clusters, n_cells, lea_precision_rows and lea_recall_rows.
-    """
+    """Return the statistics that coreference_scores needs, as one struct per group."""
     terms = {
         **cell_lea_terms(element_field),
         "n_labels": element_field("is_first_of_label"),
@@ -92,13 +76,7 @@ def coreference_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def coreference_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return expressions for the MUC and LEA scores.
-
-    `row(name)` returns a statistic of a partition. total, n_labels, n_clusters and n_cells are the
-    numbers of rows, labels, clusters and contingency cells in the partition. lea_precision_rows is
-    the sum of size times LEA resolution over all clusters, and lea_recall_rows is the corresponding
-    sum over all labels. beta is the weight of recall in the F scores.
-    """
+    """Return the MUC and LEA scores."""
     total, square = row("total"), beta * beta
     found, of_clusters, of_labels = (
         to_double(total - row(name)) for name in ("n_cells", "n_clusters", "n_labels")
@@ -121,12 +99,10 @@ def _ratio_or_0(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 
 
 def blanc_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return expressions for the BLANC scores.
+    """Return the BLANC scores, which are 1 for equal partitions.
 
     Each score is the mean of two scores: one for pairs of rows that are together, and one for pairs
-    that are apart. In the two scores that are averaged, 0 / 0 counts as 0. For equal partitions,
-    all scores are 1. `row(name)` returns a count of pairs (tp, fp, fn or tn), and beta is the
-    weight of recall in the F scores.
+    that are apart. In these, 0 / 0 counts as 0.
     """
     tp, fp, fn, tn = (to_double(row(name)) for name in ("tp", "fp", "fn", "tn"))
     weight, square = 1 + beta * beta, beta * beta

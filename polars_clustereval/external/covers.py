@@ -49,10 +49,8 @@ def _read_memberships(
 ) -> pl.LazyFrame:
     """Return one row per membership, with the partition columns, `columns` and times.
 
-    times is the number of rows with the same membership. `frame` is the user's argument for
-    `parameter`, which is mentioned in error messages. `columns` maps the names id and label, or id
-    and cluster, to the user's arguments. `keys` maps the internal names of the partition columns to
-    the user's names.
+    times is the number of rows with the same membership. `columns` maps the names id and label, or
+    id and cluster, to the user's arguments.
     """
     try:
         check_column_names(list(keys.values()), "partition_by", frame.collect_schema().names())
@@ -92,8 +90,8 @@ def _number_members(memberships: pl.LazyFrame, keys: list[str], member: str) -> 
 def _member_sets(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
     """Return one row per id, with the set of its labels or clusters as text.
 
-    `member` is 'label' or 'cluster'. The result also includes the partition columns and id. The
-    text lists the numbers of the labels or clusters in ascending order.
+    `member` is 'label' or 'cluster'. The text lists numbers in ascending order, which follow the
+    order of the labels or clusters. No number occurs in two partitions.
     """
     numbered = _number_members(memberships, keys, member)
     numbers = pl.col(member).sort().cast(pl.String)
@@ -104,8 +102,8 @@ def _member_sets(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.
 class Covers:
     """The labels and clusters of all ids, and the frames that are computed from them.
 
-    `labels` and `clusters` are results of _read_memberships, with one row per membership. `keys`
-    maps the internal names of the partition columns (key_0, ...) to the user's names.
+    `labels` and `clusters` are results of _read_memberships. All frames also have the partition
+    columns.
     """
 
     labels: pl.LazyFrame
@@ -121,9 +119,8 @@ class Covers:
     def groups(self) -> pl.LazyFrame:
         """One row per group of ids that have the same labels and clusters.
 
-        The columns are the partition columns, label_set, cluster_set and n, the number of ids in
-        the group. label_set and cluster_set are strings, and one of them is NULL if the ids are in
-        only one frame.
+        The columns are label_set, cluster_set and n, the number of ids in the group. label_set or
+        cluster_set is NULL if the ids are in only one frame.
         """
         nothing = pl.lit(None, pl.String)
         labels = _member_sets(self.labels, self.by, "label")
@@ -145,7 +142,6 @@ class Covers:
 
         n is the number of ids that are in both frames, n_only_labels and n_only_clusters are the
         numbers of ids that are in only one frame, and n_dropped is the number of rows with a NULL.
-        The result also includes the partition columns.
         """
         n = pl.col("n")
         no_labels, no_clusters = (pl.col(f"{x}_set").is_null() for x in ("label", "cluster"))
@@ -166,9 +162,8 @@ class Covers:
     def _profiles(self, member: str) -> pl.LazyFrame:
         """Return one row per profile among the ids that are in both frames.
 
-        If `member` is 'label', the columns are the partition columns, label_set (the profile as
-        text), label_profile (the number of the profile) and n (the number of ids). If `member` is
-        'cluster', the columns cluster_set and cluster_profile replace label_set and label_profile.
+        The columns are label_set, label_profile (the number of the profile) and n (the number of
+        ids), or the same for clusters.
         """
         present = pl.col("label_set").is_not_null() & pl.col("cluster_set").is_not_null()
         groups = self.groups.filter(present).group_by(*self.by, f"{member}_set")
@@ -190,7 +185,6 @@ class Covers:
     def cell_members(self) -> pl.LazyFrame:
         """One row per combination of a cell, a label in its profile and a cluster in its profile.
 
-        The columns are the partition columns, label_profile, cluster_profile, n, label and cluster.
         label_profile and cluster_profile identify the cell, and n is the number of ids in the cell.
         """
         cells = self.groups.join(self.label_profiles.drop(*self.by, "n"), on="label_set")
@@ -239,14 +233,12 @@ class Covers:
 
     @cached_property
     def cell_pairs(self) -> pl.LazyFrame:
-        """One row per ordered pair of cells that share a label and a cluster.
+        """One row per ordered pair of cells that share a label and a cluster, or are the same.
 
-        Pairs of a cell with itself are included. label_profile and cluster_profile identify the
-        first cell, and label_profile_2 and cluster_profile_2 identify the second cell. n and n_2
-        are the numbers of ids in the two cells, and shared_labels and shared_clusters are the
-        numbers of labels and clusters that the cells share. The result also includes the partition
-        columns. Cells are joined on pairs of a label and a cluster, so the join returns
-        shared_labels times shared_clusters rows for each pair of cells.
+        Columns of the second cell end in _2. n is the number of ids, and shared_labels and
+        shared_clusters are the numbers of labels and clusters that the cells share. Cells are
+        joined on pairs of a label and a cluster, so the join returns shared_labels times
+        shared_clusters rows for each pair of cells.
         """
         cells = ["label_profile", "cluster_profile", "n"]
         others = self.cell_members.select(
@@ -282,29 +274,22 @@ def _check_profile_pairs(n_pairs: pl.DataFrame) -> None:
 
 
 def _numbers(member: str) -> pl.Expr:
-    """Return an expression that converts the sets in a column from text to lists of numbers.
-
-    `member` is 'label' for the column label_set, or 'cluster' for the column cluster_set.
-    """
+    """Return the sets in the column label_set or cluster_set as lists of numbers."""
     numbers = pl.col(f"{member}_set").str.split(",").cast(pl.List(pl.Int64))
     return numbers.alias(member)
 
 
 def _profile_members(profiles: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return one row for each member of each profile, with the columns profile, member and n.
-
-    The result also includes the partition columns. A member is a label or a cluster in the profile.
-    """
+    """Return one row for each member of each profile: profile, member (a number) and n."""
     columns = {"profile": pl.col(f"{member}_profile"), "member": _numbers(member)}
     return profiles.select(*keys, "n", **columns).explode("member").cache()
 
 
 def _profile_pairs(members: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return one row per ordered pair of profiles that have a member in common.
+    """Return one row per ordered pair of profiles that have a member in common, or are the same.
 
-    Pairs of a profile with itself are included. profile and profile_2 are the two profiles, n and
-    n_2 are the numbers of ids that have these profiles, and shared is the number of members that
-    the profiles have in common. The result also includes the partition columns.
+    n and n_2 are the numbers of ids that have the profiles profile and profile_2, and shared is the
+    number of members that the profiles have in common.
     """
     others = members.select("member", profile_2="profile", n_2="n")
     pairs = members.join(others, on="member")
@@ -323,8 +308,7 @@ def read_covers(
 
     `frames` contains the user's arguments frame_labels and frame_clusters, and `members` maps the
     names label and cluster to the user's columns. `results` lists the columns of the final result
-    besides the partition columns. The names of the partition columns must not conflict with these
-    columns.
+    besides the partition columns.
     """
     parameters = ("frame_labels", "frame_clusters")
     lazy = [check_is_frame(frame, name) for frame, name in zip(frames, parameters, strict=True)]
@@ -345,12 +329,7 @@ def read_covers(
 
 
 def _cover_sizes(members: pl.LazyFrame, covers: Covers, member: str) -> pl.LazyFrame:
-    """Return one row for each label or for each cluster, with its number and its size.
-
-    If `member` is 'label', the columns are the partition columns, label (its number), label_size
-    and total. If `member` is 'cluster', the columns cluster and cluster_size replace label and
-    label_size. total is the number of ids in the partition.
-    """
+    """Return the number and size of each label or cluster, and total, the ids of its partition."""
     sizes = members.group_by(*covers.by, "member").agg(pl.col("n").sum().alias(f"{member}_size"))
     total = covers.counts.select(*covers.by, total="n")
     return join_partitions(sizes.rename({"member": member}), covers.by, total).cache()
@@ -360,8 +339,7 @@ def cover_pairs(covers: Covers) -> pl.LazyFrame:
     """Return the label-cluster pairs that share ids or in which the label or cluster is large.
 
     The columns are the partition columns, label, cluster, shared, label_size, cluster_size and
-    total. shared is the number of ids that the label and the cluster share, and total is the number
-    of ids in the partition. A pair that shares no ids is left out unless its label or its cluster
+    total, all counted in ids. A pair that shares no ids is left out unless its label or its cluster
     has more than half of all ids, because only such a large set can be informative about ids
     outside of it. There are few large sets: the number of large labels is less than twice the mean
     number of labels per id, and the same bound holds for clusters.

@@ -3,9 +3,10 @@
 Labels are the true entities, and each cluster is a set of records that were resolved to the same
 entity. The closest cluster of a label is the cluster with the highest Jaccard index. The Jaccard
 index of a label and a cluster is the number of rows that they share, divided by the number of rows
-in at least one of them. A merge distance is the cost of splitting the clusters into contingency
-cells and then merging the cells into the labels. The module contingency explains the columns n,
-copies, label_size and cluster_size.
+in at least one of them. `closest_labels` and `closest_clusters` are the sums of the best Jaccard
+indices over all labels and over all clusters. A merge distance is the cost of splitting the
+clusters into contingency cells and then merging the cells into the labels. The module contingency
+explains the columns n, copies, label_size and cluster_size.
 """
 
 from __future__ import annotations
@@ -44,51 +45,29 @@ _EDIT_COSTS = ("unit", "product", "entropy")
 
 
 def cell_jaccard(row: Row) -> pl.Expr:
-    """Return the Jaccard index n / (label_size + cluster_size - n) of a cell's label and cluster.
-
-    `row(name)` returns a column of the contingency cells: n, label_size or cluster_size.
-    """
+    """Return the Jaccard index of a cell's label and cluster."""
     either = row("label_size") + row("cluster_size") - row("n")
     return to_double(row("n")) / to_double(either)
 
 
 def closest_label_terms(row: Row) -> Terms:
-    """Return fixed_closest_labels, a label's best Jaccard index in fixed point.
-
-    `row(name)` returns an expression for a column of a frame with one row per label. The column
-    label_jaccard is the maximum of cell_jaccard over the cells of the label. Callers sum the result
-    over labels.
-    """
+    """Return the largest cell_jaccard of a label, in fixed point."""
     return {"fixed_closest_labels": to_fixed_point(row("label_jaccard"))}
 
 
 def closest_cluster_terms(row: Row) -> Terms:
-    """Return fixed_closest_clusters, a cluster's best Jaccard index in fixed point.
-
-    `row(name)` returns a column of a frame with one row per cluster. The column cluster_jaccard is
-    the maximum of cell_jaccard over the cells of the cluster. If a row represents several
-    singletons, cluster_jaccard is the sum of their Jaccard indices. Callers sum the result over
-    clusters.
-    """
+    """Return the largest cell_jaccard of a cluster, in fixed point."""
     return {"fixed_closest_clusters": to_fixed_point(row("cluster_jaccard"))}
 
 
 def closest_terms(row: Row) -> Terms:
-    """Return closest_labels and closest_clusters as Float64 expressions.
-
-    `row(name)` returns a fixed-point sum over a partition: fixed_closest_labels or
-    fixed_closest_clusters.
-    """
+    """Return closest_labels and closest_clusters as Float64."""
     names = ("closest_labels", "closest_clusters")
     return {name: from_fixed_point(row(f"fixed_{name}")) for name in names}
 
 
 def resolution_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics that closest_scores needs, as one struct per group of rows.
-
-    For each group of rows, the result is a list with a single struct, whose fields are total,
-    n_labels, n_clusters, closest_labels and closest_clusters.
-    """
+    """Return the statistics that closest_scores needs, as one struct per group."""
     terms = {
         "n_labels": element_field("is_first_of_label"),
         "n_clusters": element_field("is_first_of_cluster"),
@@ -117,13 +96,7 @@ def _closest_jaccards(row: Row) -> Terms:
 
 
 def edit_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics that merge_distance needs, as one struct per group of rows.
-
-    For each group of rows, the result is a list with a single struct, whose fields total, n_labels,
-    n_clusters and n_cells are the numbers of rows, labels, clusters and cells. The fields fp and fn
-    are counts of pairs of rows. The field hl is the entropy of the label given the cluster, and hc
-    is the entropy of the cluster given the label, in nats.
-    """
+    """Return the statistics that merge_distance needs, as one struct per group."""
     terms = {
         "n_labels": element_field("is_first_of_label"),
         "n_clusters": element_field("is_first_of_cluster"),
@@ -150,12 +123,7 @@ def edit_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def closest_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return expressions for the precision, the recall and the F score of the closest clusters.
-
-    `row(name)` returns a statistic of a partition: n_labels, n_clusters, closest_labels or
-    closest_clusters. closest_labels and closest_clusters are the sums of the best Jaccard indices
-    over all labels and over all clusters. beta is the weight of recall in the F score.
-    """
+    """Return the precision, the recall and the F score of the closest clusters."""
     precision = row("closest_clusters") / to_double(row("n_clusters"))
     recall = row("closest_labels") / to_double(row("n_labels"))
     return {
@@ -168,18 +136,14 @@ def closest_scores(row: Row, beta: float = 1.0) -> Terms:
 def k_measure_terms(row: Row) -> Terms:
     """Return k_measure, the geometric mean of B-cubed precision and recall.
 
-    `row(name)` returns a statistic that matching_scores needs. The square root of each factor is
-    taken separately, because the product of the two factors could underflow.
+    The root of each factor is taken separately, because their product could underflow.
     """
     scores = matching_scores(row)
     return {"k_measure": scores["bcubed_precision"].sqrt() * scores["bcubed_recall"].sqrt()}
 
 
 def overlap_scores(row: Row) -> Terms:
-    """Return expressions for talburt_wang_index and basic_merge_distance.
-
-    `row(name)` returns a statistic of a partition: n_labels, n_clusters or n_cells.
-    """
+    """Return talburt_wang_index and basic_merge_distance."""
     labels, clusters, cells = row("n_labels"), row("n_clusters"), row("n_cells")
     index = ratio((to_double(labels) * to_double(clusters)).sqrt(), cells)
     return {
@@ -191,12 +155,11 @@ def overlap_scores(row: Row) -> Terms:
 def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl.Expr:
     """Return the cost of splitting all groups into cells, or of merging all cells into groups.
 
-    A group is a label or a cluster. `cost` is one of _EDIT_COSTS. Each of these costs has the form
-    h(x + y) - h(x) - h(y), where x and y are the numbers of rows in the two parts. Therefore, the
-    order of the splits does not matter, and the costs add up to the sum of h over the groups minus
-    the sum of h over the cells. `groups`, `pairs` and `entropy` are names of statistics that `row`
-    returns. These three statistics are the number of groups, the number of pairs of rows in the
-    same group but in different cells, and the entropy of the cell given the group.
+    Each cost has the form h(x + y) - h(x) - h(y), where x and y are the numbers of rows in the two
+    parts. Therefore, the order of the splits does not matter, and the costs add up to the sum of h
+    over the groups minus the sum of h over the cells. `groups`, `pairs` and `entropy` name the
+    number of groups, the number of pairs of rows in the same group but in different cells, and the
+    entropy of the cell given the group.
     """
     costs = {
         "unit": to_double(row("n_cells") - row(groups)),
@@ -207,12 +170,7 @@ def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl
 
 
 def merge_distance(row: Row, split_cost: str, merge_cost: str) -> Terms:
-    """Return generalized_merge_distance, the cost of all splits and merges.
-
-    `row(name)` returns a statistic of a partition, that is, a field of edit_statistics.
-    `split_cost` and `merge_cost` are options of generalized_merge_distance. Raise an error if one
-    of these options is invalid.
-    """
+    """Return generalized_merge_distance, the cost of all splits and merges."""
     check_choice("split_cost", split_cost, _EDIT_COSTS)
     check_choice("merge_cost", merge_cost, _EDIT_COSTS)
     splits = _edit_cost(row, split_cost, "n_clusters", "fp", "hl")

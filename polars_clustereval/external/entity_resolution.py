@@ -66,15 +66,7 @@ _EXACT_SCORES = ("exact_match_precision", "exact_match_recall", "exact_match_f_s
 
 
 def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition of `table`, with all statistics that the report needs.
-
-    total, n_dropped and n_noise are row counts, and n_labels, n_clusters and n_cells are the
-    numbers of labels, clusters and contingency cells. tp, fp, fn and tn are counts of pairs of
-    rows, and the result also contains them as shares of all pairs. mi, hl and hc are the mutual
-    information and the conditional entropies. The other columns are the partition columns and the
-    statistics for B-cubed, exact matches, LEA, closest clusters and the number of contingency
-    tables.
-    """
+    """Return one row per partition of `table`, with all statistics that the report needs."""
     labels, clusters = _labels_with_jaccard(table), _clusters_with_jaccard(table)
     counts = table.add_totals(
         table.row_counts,
@@ -108,8 +100,7 @@ def _labels_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
 def _clusters_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
     """Return table.cluster_sizes with cluster_jaccard, each cluster's best Jaccard index.
 
-    All noise singletons of a partition are represented by one row, in which cluster is NULL and
-    cluster_jaccard is the sum of their Jaccard indices.
+    For the row of all noise singletons, cluster_jaccard is the sum of their Jaccard indices.
     """
     by = [*table.keys, "cluster"]
     jaccards = table.sized_cells.select(*by, "copies", jaccard=cell_jaccard(pl.col))
@@ -125,12 +116,7 @@ def _clusters_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
 def _count_sizes(
     table: ContingencyTable, sizes: pl.LazyFrame, size: str, counts: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Return one row per combination of partition and size, with the columns of `counts`.
-
-    The sizes are those of the labels or of the clusters. `sizes` is table.label_sizes or
-    table.cluster_sizes, and `size` is the name of the size column. In the result, copies is the
-    number of labels or clusters of that size.
-    """
+    """Return one row per partition and size, with its copies and the columns of `counts`."""
     histogram = sizes.group_by(*table.keys, size).agg(pl.col("copies").sum())
     return table.join_partitions(histogram, counts)
 
@@ -175,10 +161,7 @@ def _row_sums(row: Row) -> Terms:
 
 
 def resolution_scores(split_cost: str, merge_cost: str, beta: float) -> Terms:
-    """Return expressions for all measures of the report, based on the columns of resolution_totals.
-
-    The parameters are options of entity_resolution_report. Raise an error if an option is invalid.
-    """
+    """Return the measures of the report, from the columns of resolution_totals."""
     distance = merge_distance(pl.col, split_cost, merge_cost)
     weight = check_beta(beta)
     pairs, matches = pair_scores(pl.col, weight), matching_scores(pl.col, weight)

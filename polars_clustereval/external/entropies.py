@@ -1,8 +1,8 @@
 """Mutual information, and the entropies of labels and clusters, in nats.
 
 The entropies are computed as sums of the mutual information mi and the two conditional entropies hl
-and hc, and never as differences. Therefore, no digits are lost, even for independent, identical and
-nearly trivial labelings.
+= H(label | cluster) and hc = H(cluster | label), and never as differences. Therefore, no digits are
+lost, even for independent, identical and nearly trivial labelings.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ if TYPE_CHECKING:
 
 
 def cell_difference_terms(row: Row) -> Terms:
-    """Return the columns size_product, mean and difference of a contingency cell.
+    """Return size_product, mean and difference of a cell.
 
-    `row` returns a column by name. size_product is label_size x cluster_size. mean is size_product
-    / total, the number of rows expected if label and cluster are independent. difference is n -
+    mean is the number of rows expected if label and cluster are independent. difference is n -
     mean, computed from exact integers.
     """
     n, total = widen(row("n")), widen(row("total"))
@@ -48,13 +47,9 @@ def cell_difference_terms(row: Row) -> Terms:
 
 
 def cell_information_terms(row: Row) -> Terms:
-    """Return the columns fixed_deviance, size_products, fixed_hl and fixed_hc of a cell.
+    """Return fixed_deviance, size_products, fixed_hl and fixed_hc of a cell.
 
-    information_terms computes the mutual information and the conditional entropies from the sums of
-    the returned columns over cells. These sums are exact, because columns whose names begin with
-    `fixed` are in fixed point. `row` returns a column by name: n, copies (the number of equal
-    cells), label_size, cluster_size, size_product (the product of the two sizes), mean (the number
-    of rows expected by chance) or difference (n - mean).
+    Their sums are exact, because columns whose names begin with `fixed` are in fixed point.
     """
     n, copies = row("n"), to_double(row("copies"))
     rows = copies * to_double(n)
@@ -68,11 +63,9 @@ def cell_information_terms(row: Row) -> Terms:
 
 
 def information_terms(row: Row) -> Terms:
-    """Return the columns mi (mutual information), hl = H(label|cluster) and hc = H(cluster|label).
+    """Return mi, hl and hc, in nats, from sums of cell_information_terms over the nonempty cells.
 
-    mi, hl and hc are statistics of a partition, in nats. `row` returns a column by name: total (the
-    number of rows) or one of the sums of cell_information_terms over the nonempty cells. An empty
-    cell also has a deviance, which is the number of rows expected in the cell.
+    An empty cell also has a deviance, which is the number of rows expected in the cell.
     """
     n = to_double(row("total"))
     of_empty_cells = widen(row("total")) * widen(row("total")) - row("size_products")
@@ -84,18 +77,14 @@ def information_terms(row: Row) -> Terms:
 
 
 def information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return a struct per group with total, mi, hl = H(label|cluster) and hc = H(cluster|label)."""
+    """Return total, mi, hl and hc, as one struct per group."""
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     sums = cells.sum_terms(cell_information_terms(element_field))
     return sums.select({"total": element_field("total"), **information_terms(element_field)})
 
 
 def entropy_scores(row: Row) -> Terms:
-    """Return expressions for the entropies and the mutual information of a partition.
-
-    `row` returns a column by name: mi (mutual information), hl = H(label | cluster) or hc =
-    H(cluster | label).
-    """
+    """Return the entropies and the mutual information of a partition."""
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     return {
         "label_entropy": mi + hl,

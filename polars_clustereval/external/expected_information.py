@@ -13,6 +13,11 @@ sum of a smooth function over every stride-th x, times stride, equals the full s
 Therefore, a pair of sizes needs at most about 140 nodes, regardless of n. The names of sums with
 stride 1 begin with `fine`, and those of other sums begin with `strided`.
 
+For a pair of sizes, `deviation` is the standard deviation of the overlap, `least` and `most` are
+its limits, `stride` is the distance between neighboring nodes, `reach` is the largest distance of a
+node from the node at `center`, `multiplicity` is the number of pairs of a label and a cluster with
+these sizes, and `node_share` is multiplicity x stride / n.
+
 The term of a pair of sizes is also a smooth function of both sizes. Therefore, a few nodes can
 replace many sizes, with multiplicities chosen so that the sum stays the same. This replacement
 limits the number of pairs of sizes.
@@ -62,13 +67,8 @@ if TYPE_CHECKING:
 
 
 def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
-    """Return the mean entropy minus the expected mutual information, M - emi.
+    """Return M - emi, where M is a mean of the label and cluster entropies mi + hl and mi + hc.
 
-    The result is the denominator of the adjusted mutual information. M is a mean of the label
-    entropy mi + hl and the cluster entropy mi + hc, and `average_method` is the kind of mean
-    ('arithmetic', 'geometric', 'min' or 'max'). `row` returns a column by name: mi (mutual
-    information), hl (entropy of the label given the cluster), hc (entropy of the cluster given the
-    label), ehl or ehc. emi, ehl and ehc are the expectations of mi, hl and hc for random labelings.
     Subtracting emi would lose digits, so the result is computed from ehl = mi + hl - emi and ehc =
     mi + hc - emi.
     """
@@ -84,13 +84,10 @@ def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
 
 
 def _mutual_info_above_chance(row: Row) -> pl.Expr:
-    """Return the numerator of the adjusted mutual information, mi - emi.
+    """Return mi - emi, which equals both ehl - hl and ehc - hc.
 
-    `row` returns a column by name: mi (mutual information), hl (entropy of the label given the
-    cluster), hc (entropy of the cluster given the label), or emi, ehl and ehc, which are the
-    expectations of mi, hl and hc for random labelings. The difference mi - emi equals both ehl - hl
-    and ehc - hc. Of these three equal differences, the one with the smallest terms is the most
-    accurate. The choice among the three matters if most rows are singletons.
+    Of these three equal differences, the one with the smallest terms is the most accurate. The
+    choice matters if most rows are singletons.
     """
     emi, ehl, ehc = row("emi"), row("ehl"), row("ehc")
     return (
@@ -104,12 +101,6 @@ def _mutual_info_above_chance(row: Row) -> pl.Expr:
 
 def adjusted_mutual_info(row: Row, average_method: str) -> pl.Expr:
     """Return the adjusted mutual information (mi - emi) / (M - emi), or 1 for equal partitions.
-
-    M is a mean of the label entropy mi + hl and the cluster entropy mi + hc, and `average_method`
-    is the kind of mean ('arithmetic', 'geometric', 'min' or 'max'). `row` returns a column by name:
-    mi (mutual information), hl (entropy of the label given the cluster), hc (entropy of the cluster
-    given the label), or emi, ehl and ehc, which are the expectations of mi, hl and hc for random
-    labelings.
 
     If the quotient is 0 / 0, the result is 0 when mi is 0, as in scikit-learn, and NULL otherwise.
     NULL occurs with 'min' if all labels or all clusters are singletons. In this case, scikit-learn
@@ -156,9 +147,9 @@ _STIELTJES_TERMS = (
 
 
 def stirling_error(x: pl.Expr) -> pl.Expr:
-    """Return ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for an integer x > 0, or 0 for x = 0.
+    """Return the error of Stirling's formula for ln(x!), for an integer x > 0, or 0 for x = 0.
 
-    The result is the error of Stirling's formula for ln(x!).
+    The error is ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2].
     """
     fraction = x
     for term in reversed(_STIELTJES_TERMS[1:]):
@@ -172,20 +163,14 @@ def stirling_error(x: pl.Expr) -> pl.Expr:
 def stirling_scale(x: pl.Expr) -> pl.Expr:
     """Return 2 pi x for an integer x > 0, or 1 for x = 0.
 
-    For x > 0, the square root of the result is the first factor in Stirling's approximation of x!,
-    which is sqrt(2 pi x) (x / e)^x.
+    The square root of the result is the first factor in Stirling's approximation of x!, which is
+    sqrt(2 pi x) (x / e)^x.
     """
     return (2 * pi * x).clip(1.0)
 
 
 def _overlap_limits(row: Row) -> Terms:
-    """Return the columns n, a, b, mean, deviation, least and most for a pair of sizes.
-
-    `row` returns the columns total, label_size and cluster_size by name, and n, a and b are these
-    columns as Float64. The overlap is the number of rows that a label of size a and a cluster of
-    size b share if n rows are permuted at random. mean, deviation, least and most are the mean, the
-    standard deviation, the smallest possible value and the largest possible value of the overlap.
-    """
+    """Return n, a and b as Float64, and the mean, deviation, least and most of their overlap."""
     n = to_double(row("total"))
     a, b = to_double(row("label_size")), to_double(row("cluster_size"))
     variance = (a / n) * b * ((n - a) / n) * ((n - b) / (n - 1).clip(1.0))
@@ -201,18 +186,11 @@ def _overlap_limits(row: Row) -> Terms:
 
 
 def _overlap_node_range(row: Row) -> Terms:
-    """Return the columns center, stride and reach, which define where a sum is evaluated.
+    """Return center, stride and reach: a sum is evaluated at every stride-th overlap around center.
 
-    The overlap is the number of rows that a label and a cluster share if the rows are permuted at
-    random. `row` returns a statistic of the overlap by its name: mean, deviation (standard
-    deviation), least (smallest possible value) or most (largest possible value).
-
-    center is a whole number near the mean. The sum is evaluated at center and at every stride-th
-    overlap on both sides of center, up to a distance of reach. Overlaps beyond this distance have a
-    probability of less than 1e-15. stride is 1 if the deviation is less than 6. If the
-    deviation is 6 or more, the probabilities are so smooth that the sum over every stride-th
-    overlap, times stride, has the same value as the full sum. The constant 8 in the code accounts
-    for small clusters, for which the overlap is skewed to the right like a Poisson variable.
+    center is a whole number near the mean. Overlaps beyond a distance of reach have a probability
+    of less than 1e-15. The constant 8 in the code accounts for small clusters, for which the
+    overlap is skewed to the right like a Poisson variable.
     """
     deviation = row("deviation")
     center = row("mean").floor()
@@ -225,13 +203,10 @@ def _overlap_node_range(row: Row) -> Terms:
 
 
 def _overlap_node_counts(row: Row) -> Terms:
-    """Return the columns `below`, `n_nodes` and `offset` for a pair of sizes.
+    """Return below, n_nodes and offset for a pair of sizes.
 
-    The nodes are the values of the overlap (the number of shared rows) at which a sum is evaluated:
-    center and every stride-th value on both sides, up to a distance of reach. `below` is the number
-    of nodes smaller than center, and n_nodes is the number of all nodes. offset is center minus the
-    mean overlap, computed from exact integers. `row` returns a column by name: total, label_size,
-    cluster_size, or a column of _overlap_limits or _overlap_node_range.
+    `below` is the number of nodes smaller than center, and n_nodes is the number of all nodes.
+    offset is center minus the mean overlap, computed from exact integers.
     """
     total, a, b = widen(row("total")), widen(row("label_size")), widen(row("cluster_size"))
     center, reach, stride = row("center"), row("reach"), row("stride")
@@ -245,14 +220,11 @@ def _overlap_node_counts(row: Row) -> Terms:
 
 
 def _probability_factors(row: Row) -> Terms:
-    """Return the columns `scale`, `errors` and `node_share` for a pair of sizes.
+    """Return scale, errors and node_share for a pair of sizes.
 
-    Consider the probability that a label of size a and a cluster of size b share x of n rows. This
-    probability is a ratio of factorials, which are computed with Stirling's formula. The factorials
-    of a, n - a, b, n - b and n do not depend on x. These factorials contribute the factor `scale`
-    and the exponent `errors` to the probability. In the expected mutual information, each
-    probability is multiplied by `node_share`, which is multiplicity x stride / n. `row` returns n,
-    a, b, multiplicity and stride by name.
+    The probability of an overlap is a ratio of factorials. Those of a, n - a, b, n - b and n do not
+    depend on the overlap. By Stirling's formula, they contribute the factor `scale` and the
+    exponent `errors` to the probability. In emi, each probability is multiplied by node_share.
     """
     n, a, b = row("n"), row("a"), row("b")
     scale = stirling_scale(a) * stirling_scale(n - a) * stirling_scale(b)
@@ -280,24 +252,16 @@ _NODE_COLUMNS = (
 
 
 def _node_overlaps(row: Row) -> Terms:
-    """Return the columns x1 (the overlap of a node) and d (the overlap minus its mean).
-
-    A node is a value of the overlap, which is the number of rows that a label and a cluster share,
-    at which a sum is evaluated. The difference d is exact. `row` returns a column by name: node
-    (the number of the node, starting from 0), below (the number of the node at center), center (the
-    overlap at that node), stride (the distance between neighboring nodes) or offset (center minus
-    the mean).
-    """
+    """Return x1, the overlap of a node, and d = x1 - mean, which is exact."""
     step = row("stride") * (to_double(row("node")) - row("below"))
     return {"x1": row("center") + step, "d": step + row("offset")}
 
 
 def _node_tables(row: Row) -> Terms:
-    """Return the columns x2, x3 and x4 of a 2 x 2 table, and the means m1 .. m4 of x1 .. x4.
+    """Return x2 .. x4, the rest of the 2 x 2 table, and the means m1 .. m4 of x1 .. x4.
 
-    `row` returns a column by name. For a label of size a and a cluster of size b, x1 of the n rows
-    have both, x2 rows have only the label, x3 rows have only the cluster, and x4 rows have neither.
-    m1 .. m4 are the means of x1 .. x4 for random permutations of the rows.
+    x1 of the n rows have both the label and the cluster, x2 rows have only the label, x3 rows have
+    only the cluster, and x4 rows have neither.
     """
     n, a, b, x1 = row("n"), row("a"), row("b"), row("x1")
     return {
@@ -315,11 +279,7 @@ _TABLE_CELLS = (1, 2, 3, 4)
 
 
 def _node_deviances(row: Row) -> Terms:
-    """Return the columns d1 .. d4, the deviances x ln(x / m) + m - x of the cells of a 2 x 2 table.
-
-    `row` returns a column by name: the cells x1 .. x4, the means m1 .. m4 of the cells, or the
-    difference d = x1 - m1.
-    """
+    """Return d1 .. d4, the deviances x ln(x / m) + m - x of the cells of a 2 x 2 table."""
     signs = {1: 1, 2: -1, 3: -1, 4: 1}
     return {
         f"d{i}": deviance(row(f"x{i}"), row(f"m{i}"), signs[i] * row("d")) for i in _TABLE_CELLS
@@ -327,12 +287,9 @@ def _node_deviances(row: Row) -> Terms:
 
 
 def _node_weights(row: Row) -> Terms:
-    """Return the column `weight`, by which the deviance of an overlap is multiplied in the sum emi.
+    """Return weight = probability x multiplicity x stride / n, by which emi multiplies a deviance.
 
-    emi is the expected mutual information. The weight is probability x multiplicity x stride / n.
-    The probability is computed in Loader's form, which avoids cancellation. `row` returns a column
-    by name: the cells x1 .. x4 of the 2 x 2 table, the deviances d1 .. d4 of the cells, or scale,
-    errors and node_share of _probability_factors.
+    The probability is computed in Loader's form, which avoids cancellation.
     """
     scale = stirling_scale(row("x1"))
     for i in _TABLE_CELLS[1:]:
@@ -344,14 +301,10 @@ def _node_weights(row: Row) -> Terms:
 
 
 def _node_terms(row: Row) -> Terms:
-    """Return the columns emi, strided_emi, fine_ehl and fine_ehc for an overlap x1.
+    """Return the terms of an overlap: emi, strided_emi, fine_ehl and fine_ehc.
 
-    emi is weight x d1, the contribution of the overlap to the expected mutual information.
-    strided_emi equals emi if stride > 1, and is 0 otherwise. If stride is 1, fine_ehl is the
-    contribution of the overlap to the expected entropy of the label given the cluster, and fine_ehc
-    is its contribution to the expected entropy of the cluster given the label. For other strides,
-    fine_ehl and fine_ehc are 0, because the expected entropies are computed from strided_emi. `row`
-    returns a column by name: weight, d1, x1, stride, or the sizes a and b of label and cluster.
+    fine_ehl and fine_ehc are complete only if stride is 1. For other strides, the expected
+    entropies are computed from strided_emi.
     """
     weight, x1, fine = row("weight"), row("x1"), row("stride") == 1
     ehl = weight * x1 * log_ratio(row("b"), x1.clip(1.0))
@@ -365,14 +318,10 @@ def _node_terms(row: Row) -> Terms:
 
 
 def _strided_terms(row: Row) -> Terms:
-    """Return the columns strided_ehl and strided_ehc for a pair of sizes.
+    """Return strided_ehl and strided_ehc: terms of the entropies of labels and clusters.
 
-    Consider all pairs of a label and a cluster with the given sizes. If stride > 1, strided_ehl is
-    the contribution of these pairs to the label entropy, and strided_ehc is their contribution to
-    the cluster entropy. If stride is 1, strided_ehl and strided_ehc are 0. To get the contributions
-    to the expected conditional entropies, subtract the contributions to the expected mutual
-    information. `row` returns a column by name: n, the number of rows; the sizes a and b; stride;
-    or multiplicity, the number of such pairs.
+    They are 0 if stride is 1. To get terms of the expected conditional entropies, subtract
+    strided_emi.
     """
     n, a, b, fine = row("n"), row("a"), row("b"), row("stride") == 1
     share = row("multiplicity") * (a / n) * (b / n)
@@ -383,12 +332,7 @@ def _strided_terms(row: Row) -> Terms:
 
 
 def expected_entropy_terms(row: Row) -> Terms:
-    """Return the columns ehl and ehc of a partition, computed from the sums in _EXPECTED_SUMS.
-
-    For random labelings, ehl is the expected entropy of the label given the cluster, and ehc is the
-    expected entropy of the cluster given the label. `row` returns a sum by its name. ehl is
-    fine_ehl + strided_ehl - strided_emi, and ehc is fine_ehc + strided_ehc - strided_emi.
-    """
+    """Return ehl and ehc of a partition from the sums in _EXPECTED_SUMS."""
     return {
         "ehl": row("fine_ehl") + (row("strided_ehl") - row("strided_emi")),
         "ehc": row("fine_ehc") + (row("strided_ehc") - row("strided_emi")),
@@ -412,26 +356,13 @@ _SIZE_COLUMNS = ["total", "label_size", "cluster_size"]
 
 
 def expected_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition, with the partition columns, and emi, ehl and ehc in nats.
-
-    For random labelings with the sizes in `table`, emi is the expected mutual information, ehl is
-    the expected entropy of the label given the cluster, and ehc is the expected entropy of the
-    cluster given the label.
-    """
+    """Return one row per partition, with the partition columns, and emi, ehl and ehc in nats."""
     sums = _expected_sums(table)
     return sums.select(*table.keys, "emi", **expected_entropy_terms(pl.col))
 
 
 def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition of `table`, with the partition columns and _EXPECTED_SUMS.
-
-    The sums run over all pairs of a label size and a cluster size, and are in nats. emi is the
-    expected mutual information of random labelings. expected_entropy_terms computes the expected
-    entropies ehl (of the label given the cluster) and ehc (of the cluster given the label) from the
-    other five sums. For pairs with stride 1, fine_ehl and fine_ehc are the complete terms. For
-    other pairs, the sums include only every stride-th overlap. For these pairs, strided_ehl and
-    strided_ehc are terms of the unconditional entropies, from which strided_emi must be subtracted.
-    """
+    """Return one row per partition, with the partition columns and _EXPECTED_SUMS."""
     pairs = _size_pairs(table)
     if not table.keys:
         return _sum_size_pairs(pairs, [])
@@ -448,10 +379,7 @@ def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
 def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return the columns in `by` and the sums in _EXPECTED_SUMS, with one row per group of `by`.
 
-    Each sum is the total of a column of _node_terms or _strided_terms. `pairs` has one row per pair
-    of a label size and a cluster size, with total (the number of all rows), label_size,
-    cluster_size and multiplicity (how often the pair occurs). If `by` is empty, the result has one
-    row.
+    `pairs` has one row per pair of sizes, with _SIZE_COLUMNS and multiplicity.
     """
     pairs = add_stages(pairs, *_SIZE_PAIR_STAGES).cache()
     # A join creates the nodes in batches of the engine's size; explode would create batches 30
@@ -472,12 +400,7 @@ def _as_shares(terms: Terms) -> Terms:
 
 
 def _size_pairs(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per combination of partition, label size and cluster size in `table`.
-
-    The columns are the partition columns, total (the number of rows in the partition), label_size,
-    cluster_size, and multiplicity, the number of pairs of a label and a cluster with these sizes.
-    If there are many sizes, they are represented by a few nodes (see _reduce_sizes).
-    """
+    """Return one row per partition and pair of sizes, with the columns total to multiplicity."""
     keys = list(table.keys)
     labels = table.label_sizes.group_by(*keys, size="label_size").agg(
         multiplicity=to_double(pl.len())
@@ -508,14 +431,12 @@ _MAX_OCTAVE_SIZES = 32
 def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return `sizes` with fewer rows, in which a few nodes replace many sizes.
 
-    `sizes` has one row for each combination of a partition (columns `keys`) and a label or cluster
-    size. The column `multiplicity` is the number of labels or clusters of that size. An octave
-    is a range of sizes: 64 to 128, 128 to 256, and so on. If a partition has more than 32 sizes in
-    an octave, these sizes are replaced by the nodes, which are 18 whole numbers in the octave. The
-    multiplicities of the nodes are real numbers. For any polynomial of degree 17 or less, the sum
-    over the nodes equals the sum over the sizes. For the terms of the expected mutual information,
-    these two sums agree to within 1e-14. This replacement limits the number of pairs of a label
-    size and a cluster size.
+    The multiplicity is the number of labels or clusters of a size. An octave is a range of sizes:
+    64 to 128, 128 to 256, and so on. If a partition has more than 32 sizes in an octave, these
+    sizes are replaced by the nodes, which are 18 whole numbers in the octave with real
+    multiplicities. For any polynomial of degree 17 or less, the sum over the nodes equals the sum
+    over the sizes. For the terms of the expected mutual information, these two sums agree to within
+    1e-14.
     """
     size, by = pl.col("size"), [*keys, "unit"]
     unit = pl.lit(2.0).pow((size + 0.5).log(2).floor() - 6)
@@ -529,21 +450,14 @@ def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the 18 nodes that replace the sizes in each group of `by`.
+    """Return the 18 nodes that replace the sizes in each octave of a partition.
 
-    `by` lists the partition columns and the column unit. A group contains the sizes of a partition
-    between 64 times unit and 128 times unit. `sizes` has one row per size, with the columns size
-    and multiplicity (how often the size occurs). The result has the columns `by`, size (the node,
-    which is a number in OCTAVE_NODES times unit) and multiplicity.
+    The columns `by` are the partition columns and unit. An octave contains the sizes between 64 and
+    128 times unit. Its nodes are OCTAVE_NODES times unit.
     """
 
     def node_weights(row: Row) -> Terms:
-        """Return the columns weight_0 .. weight_17, which distribute a size among the 18 nodes.
-
-        The columns are the barycentric weights of the polynomial through the nodes, evaluated at
-        the size and not yet divided by their sum. `row` returns the column size or unit by its
-        name.
-        """
+        """Return the barycentric weights by which a size is distributed among the 18 nodes."""
         # If a size equals a node, that node gets all the weight: the others get 1e30 times less.
         distances = [to_double(row("size")) / row("unit") - node for node in OCTAVE_NODES]
         distances = [pl.when(x == 0).then(1e-30).otherwise(x) for x in distances]
@@ -580,11 +494,9 @@ def _sum_strided_terms(row: Row) -> Terms:
 def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
     """Return one struct per group of rows, with the fields of `carried` and _EXPECTED_SUMS.
 
-    Each sum is the total of a column of _node_terms or _strided_terms. The sum emi is the expected
-    mutual information. `cells` has a list for each group, with one struct per contingency cell (see
-    cells_as_list). `carried` maps names to expressions, each of which aggregates a group's list
-    into one value. An expression has no variables, so values that are used together with the sums
-    must be in the same struct.
+    `cells` is the result of cells_as_list. An expression has no variables, so values that are used
+    together with the sums must be in the same struct: `carried` aggregates the cells to these
+    values.
     """
     pairs = cells.select({**carried, **_size_pairs_as_list()}).add_stages(*_SIZE_PAIR_STAGES)
     names = (*carried, *_STRIDED_SUMS)
@@ -595,12 +507,7 @@ def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
 
 
 def _size_pairs_as_list() -> Terms:
-    """Return the fields label_size, cluster_size and multiplicity for all pairs of sizes.
-
-    Pass the result to StructLists.select for lists of contingency cells (see cells_as_list). Each
-    expression returns one element per pair of a distinct label size and a distinct cluster size.
-    multiplicity is the number of pairs of a label and a cluster that have these sizes.
-    """
+    """Return label_size, cluster_size and multiplicity for all pairs of sizes in cells_as_list."""
     labels, clusters = label_field("label_size"), cluster_field("cluster_size")
     # unique and unique_counts both keep the order of first appearance.
     label_sizes = labels.unique(maintain_order=True)
@@ -618,13 +525,7 @@ def _size_pairs_as_list() -> Terms:
 
 
 def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
-    """Return lists with one struct per node, that is, for each overlap at which a sum is evaluated.
-
-    `pairs` has one struct per pair of a label size and a cluster size, with the fields `carried`,
-    _NODE_COLUMNS and n_nodes, the number of nodes for the pair. Each struct in the result stands
-    for one node. It has the pair's fields `carried` and _NODE_COLUMNS, and the field node, which is
-    the number of the node, counted from 0.
-    """
+    """Return one struct per node, with `carried` and _NODE_COLUMNS of its pair, and its number."""
     most = element_field("n_nodes").max().fill_null(0)
     number = pl.int_range(pl.len().cast(pl.Int64) * most, dtype=pl.Int64)
     numbered = pairs.select({"pair": pl.element().gather(number // most), "node": number % most})

@@ -162,10 +162,7 @@ def external_findings(
 
 
 def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.LazyFrame:
-    """Return one row per partition: its row counts, clusters, labels, cells, pairs and noise.
-
-    cluster_pairs and label_pairs are the numbers of pairs with the same cluster or label.
-    """
+    """Return one row per partition: its row counts, clusters, labels, cells, pairs and noise."""
     copies = pl.col("copies")
     dropped = pl.col("n_noise") if noise_as == "drop" else pl.lit(0)
     cluster_pairs = count_pairs(pl.col("cluster_size")) * copies
@@ -218,10 +215,7 @@ def fractions_as_text(n: pl.Expr) -> pl.Expr:
 
 
 def find_unique_labels(counts: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return a finding for each partition where nearly every row has a label of its own.
-
-    `counts` has one row per partition, with the columns total, n_labels and n_clusters.
-    """
+    """Return a finding for each partition where nearly every row has a label of its own."""
     n, total = pl.col("n_labels"), pl.col("total")
     return make_finding(
         counts.filter(_ARE_LABELS_UNIQUE),
@@ -331,10 +325,9 @@ def _find_divided(
 ) -> pl.LazyFrame:
     """Return one finding for each cluster with mixed labels, or for each label that is split.
 
-    Only `partitions` are searched. `noise_of_labels` is made by the function of this name. `side`
-    is the column to report on, 'cluster' or 'label', and `other` is the other column. `place` and
-    `code` are passed to make_finding. `words` is the end of the finding's text, which begins with
-    the share of the largest part.
+    Only `partitions` are searched. `side` is the column to report on, 'cluster' or 'label', and
+    `other` is the other column. `words` ends the text, which begins with the share of the largest
+    part.
     """
     keys, by = list(table.keys), [*table.keys, side]
     counted = partitions.select(*keys, counted="total")

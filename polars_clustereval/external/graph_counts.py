@@ -114,10 +114,8 @@ def _read_edges(
 ) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
     """Return the rows of the edge frame, and a frame that describes any invalid weights.
 
-    `frame` is the user's `edges` argument, and `keys` maps the internal names of the partition
-    columns to the user's names. The first result has the partition columns, left, right and weight.
-    The second result contains the first weight that is not a finite number >= 0 and the number of
-    such weights. The second result is None if there is no weight column.
+    The latter contains the first weight that is not a finite number >= 0 and the number of such
+    weights. It is None if there is no weight column.
     """
     lazy = check_is_frame(frame, "edges")
     check_column_names(list(keys.values()), "edges: partition_by", lazy.collect_schema().names())
@@ -149,20 +147,14 @@ def _edge_weight_error(got: str) -> ClusterEvalError:
 
 
 def _check_edge_weights(facts: pl.DataFrame) -> None:
-    """Raise an error if there are invalid edge weights.
-
-    `facts` has one row, with the first invalid weight and the number of invalid weights.
-    """
+    """Raise an error if there are invalid edge weights, the first of which comes first."""
     value, n = facts.row(0)
     if n:
         raise _edge_weight_error(show_value(value))
 
 
 def _check_weight_sums(facts: pl.DataFrame) -> None:
-    """Raise an error if a sum of weights is not finite.
-
-    `facts` has a single value, which is False if a sum is not finite.
-    """
+    """Raise an error if the single value, whether all sums of weights are finite, is False."""
     if not facts.item():
         raise ClusterEvalError(
             "weight: expected weights with a finite sum over all edges, got a sum that overflows; "
@@ -197,9 +189,7 @@ def read_graph(
 ) -> Graph:
     """Check the user's arguments, and return the graph.
 
-    `frame` contains the nodes and their clusters. `results` lists the columns of the final result
-    besides the partition columns. The names of the partition columns must not conflict with these
-    columns.
+    `results` lists the columns of the final result besides the partition columns.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -260,11 +250,9 @@ def _conductance(row_total: pl.Expr) -> pl.Expr:
 class Graph:
     """A graph with clusters, and the frames that are computed from it.
 
-    `rows` contains the user's rows of nodes, with the partition columns, id and cluster. `ends`
-    contains the user's rows of edges, with the partition columns, left, right and weight. `keys`
-    maps the internal names of the partition columns (key_0, ...) to the user's names. `options`
-    specifies which value marks noise and how noise is counted. `id_type` is the type of the ids in
-    the user's frame.
+    `rows` and `ends` contain the user's rows of nodes and edges. `id_type` is the type of the ids
+    in the user's frame. All frames of the graph that are not by node or cluster number have the
+    partition columns.
     """
 
     rows: pl.LazyFrame
@@ -278,8 +266,8 @@ class Graph:
         """One row per id, with the columns id, cluster, times, n_dropped, is_noise and node.
 
         times is the number of the id's rows that have a cluster, and n_dropped is the number of its
-        other rows. The result also includes the partition columns. Collecting the frame raises an
-        error if an id with a cluster is NULL or occurs twice.
+        other rows. Collecting the frame raises an error if an id with a cluster is NULL or occurs
+        twice.
         """
         schema = self.rows.collect_schema()
         cluster = pl.col("cluster")
@@ -306,8 +294,7 @@ class Graph:
     def nodes(self) -> pl.LazyFrame:
         """One row per node, with the columns id, cluster, node and cluster_no.
 
-        node is the number of the node, and cluster_no is the number of its cluster. cluster is NULL
-        for noise nodes that count as singletons. The result also includes the partition columns.
+        cluster is NULL for noise nodes that count as singletons.
         """
         noise_as = self.options.noise_as
         ids = self.ids.filter(pl.col("times") > 0)
@@ -327,10 +314,10 @@ class Graph:
         """One row per edge, with n_rows (the number of rows for the edge) and their total weight.
 
         low and high are the nodes of the edge, with the lower node first, and low_cluster and
-        high_cluster are the numbers of their clusters. The result also includes the partition
-        columns. In each partition, a row in which low is NULL represents all edges with an end that
-        is not in any cluster. Collecting the frame raises an error unless twice the sum of the
-        weights is finite, because the volume of a cluster can be that large.
+        high_cluster are the numbers of their clusters. In each partition, a row in which low is
+        NULL represents all edges with an end that is not in any cluster. Collecting the frame
+        raises an error unless twice the sum of the weights is finite, because the volume of a
+        cluster can be that large.
         """
         rows = self.ends
         for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
@@ -399,10 +386,8 @@ class Graph:
     def degrees(self) -> pl.LazyFrame:
         """One row per node that has an edge, with node, cluster_no and sums over the node's edges.
 
-        inner_degree and inner_weight are the number and the total weight of the node's inner edges,
-        where self-loops count twice. cut_degree and cut_weight are the number and the total weight
-        of the node's cut edges. n_neighbors is the number of other nodes in the same cluster that
-        have an edge to the node.
+        Self-loops count twice in inner_degree and inner_weight. n_neighbors is the number of other
+        nodes in the same cluster that have an edge to the node.
         """
         columns = ("weight", "is_inner", "is_loop")
         ends = pl.concat(
@@ -434,14 +419,10 @@ class Graph:
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
-        """One row per cluster, with the partition columns, cluster, cluster_no, n_nodes and sums.
+        """One row per cluster, with cluster, cluster_no, n_nodes, sums and conductance.
 
-        n_edges and weight are the number and the total weight of the inner edges, and n_links is
-        the number of inner edges that are not self-loops. n_cut_edges and cut_weight are the number
-        and the total weight of the cut edges. max_degree is the largest number of inner edges of a
-        node. min_neighbors and max_neighbors are the smallest and the largest number of neighbors
-        of a node. total is the total weight of all edges in the partition. The last column is the
-        conductance of the cluster.
+        n_links is the number of inner edges that are not self-loops. max_degree is the largest
+        number of inner edges of a node. total is the total weight of all edges in the partition.
         """
         by_number = self.nodes.group_by("cluster_no")
         kept = (pl.col(name).first() for name in (*self.keys, "cluster"))
@@ -475,21 +456,17 @@ class Graph:
         return rows.with_columns(conductance=_conductance(pl.col("total"))).cache()
 
     def links_of(self, chosen: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the links in the chosen clusters, in the form that graph_paths expects.
-
-        Links are the inner edges that are not self-loops. `chosen` is a frame with the numbers of
-        the chosen clusters in the column cluster_no.
-        """
+        """Return the links in the `chosen` clusters, in the form that graph_paths expects."""
         links = self.edges.filter(pl.col("is_inner") & ~pl.col("is_loop"))
         links = links.select(pl.col("low_cluster").alias("cluster_no"), "low", "high")
         return links.join(chosen.select("cluster_no"), on="cluster_no", how="semi")
 
     @cached_property
     def tree_edges(self) -> pl.LazyFrame:
-        """One row per edge of a spanning forest of the clusters, with is_bridge.
+        """One row per edge of a spanning forest of the clusters, with is_bridge and LINK_COLUMNS.
 
-        The result also includes the columns of links_of. Clusters for which is_dense is True are
-        left out, because they have no bridges. No search is needed for clusters with two nodes.
+        Clusters for which is_dense is True are left out, because they have no bridges. No search is
+        needed for clusters with two nodes.
         """
         n_nodes = pl.col("n_nodes")
         open_clusters = self.clusters.filter(
@@ -502,10 +479,9 @@ class Graph:
 
     @cached_property
     def components(self) -> pl.LazyFrame:
-        """The rows of `clusters` with the numbers of bridges and of connected parts.
+        """The rows of `clusters` with n_bridges and n_components, the number of connected parts.
 
-        The new columns are n_bridges and n_components. The number of connected parts follows from
-        the spanning forest, in which each part has one edge fewer than it has nodes.
+        In the spanning forest, each part has one edge fewer than it has nodes.
         """
         counts = self.tree_edges.group_by("cluster_no").agg(
             n_tree_edges=pl.len().cast(pl.Int64), n_bridges=pl.col("is_bridge").sum()
@@ -543,10 +519,9 @@ class Graph:
     def row_counts(self) -> pl.LazyFrame:
         """Return one row per partition with the row counts that reports show separately.
 
-        n_dropped is the number of rows without a cluster, and n_noise is the number of noise nodes.
         n_dropped_edges is the number of rows of edges with an end that is not in any cluster, and
         n_duplicate_edges is the number of rows that repeat an edge. A count is NULL if its frame
-        has no row of the partition. The result also includes the partition columns.
+        has no row of the partition.
         """
         by, rows = list(self.keys), pl.col("n_rows")
         is_dropped = pl.col("pair").is_null()
@@ -563,11 +538,7 @@ class Graph:
         return counts.join(others, on=by, how="full", nulls_equal=True, coalesce=True)
 
     def sums(self, resolution: float) -> pl.LazyFrame:
-        """Return one row per partition, with counts and scores for all clusters together.
-
-        The result has the columns n_clusters, n_nodes, n_edges, n_self_loops, modularity, coverage,
-        performance, mean_conductance, worst_conductance and inter_cluster_edge_share.
-        """
+        """Return one row per partition, with counts and scores for all clusters together."""
         weight, total = pl.col("weight"), pl.col("total")
         share = ratio(weight + pl.col("cut_weight") / 2, total)
         terms = {

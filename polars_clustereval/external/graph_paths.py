@@ -35,10 +35,7 @@ def _join_ranges(starts: Integers, counts: Integers) -> Integers:
 
 
 class _Adjacency(NamedTuple):
-    """The neighbors of all nodes.
-
-    The neighbors of node i are neighbors[starts[i] : starts[i + 1]].
-    """
+    """The neighbors of all nodes: those of node i are neighbors[starts[i] : starts[i + 1]]."""
 
     starts: Integers
     neighbors: Integers
@@ -97,10 +94,7 @@ class _Forest(NamedTuple):
 
 
 def _grow_forest(adjacency: _Adjacency, roots: Integers) -> _Forest:
-    """Return the forest found by a breadth-first search that starts from `roots`.
-
-    `roots` contains one node per part.
-    """
+    """Return the forest of a breadth-first search from `roots`, one node per part."""
     n = adjacency.starts.size - 1
     parents, marks = np.full(n, -1), np.empty(n, np.int64)
     is_known = np.zeros(n, np.bool_)
@@ -129,8 +123,7 @@ def _grow_forest(adjacency: _Adjacency, roots: Integers) -> _Forest:
 def _number_nodes(forest: _Forest) -> tuple[Integers, Integers]:
     """Return two arrays (n,): the preorder number of each node, and the size of its subtree.
 
-    The numbers of the nodes in a subtree are consecutive, and the root of the subtree has the
-    lowest number.
+    The numbers of the nodes in a subtree are consecutive, and its root has the lowest number.
     """
     levels, parents = forest
     sizes = np.ones(parents.size, np.int64)
@@ -150,9 +143,8 @@ def _find_bridges(low: Integers, high: Integers, forest: _Forest) -> Booleans:
     """Return a mask (n,) of the nodes whose edge to their parent is a bridge.
 
     The edge from a node to its parent is a bridge unless a link that is not in the forest leads
-    from the subtree of the node to a node outside the subtree. The preorder number of a node
-    outside the subtree is outside the range of the numbers in the subtree. `low` (m,) and `high`
-    (m,) are the ends of the links.
+    from the subtree of the node to a node outside the subtree, whose preorder number is outside the
+    range of the numbers in the subtree.
     """
     levels, parents = forest
     numbers, sizes = _number_nodes(forest)
@@ -195,10 +187,7 @@ def _tree_edges_of(links: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the edges of a spanning forest for the links, with the column is_bridge.
-
-    The forest contains every bridge. The result also includes the columns of `links`.
-    """
+    """Return the edges of a spanning forest for the links, with the column is_bridge."""
     schema = pl.Schema({**dict.fromkeys(LINK_COLUMNS, pl.Int64()), "is_bridge": pl.Boolean()})
     return links.select(LINK_COLUMNS).map_batches(_tree_edges_of, schema=schema, **_WHOLE_INPUT)
 
@@ -211,10 +200,10 @@ def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
 class _Searches(NamedTuple):
     """Breadth-first searches, each of which starts from 64 nodes in its own copy of a cluster.
 
-    For each of s searches, numbers (s,) contains the number of the search, and firsts (s,) contains
-    the first node in the search's copy of a cluster. For each of n nodes, owners (n,) contains the
-    search to which the node belongs, and degrees (n,) contains the number of its neighbors.
-    neighbors (2m,) lists the neighbors of all nodes, node by node.
+    For each of s searches, numbers (s,) contains its number, and firsts (s,) contains the first
+    node of its copy. For each of n nodes, owners (n,) contains its search, and degrees (n,)
+    contains the number of its neighbors. neighbors (2m,) lists the neighbors of all nodes, node by
+    node.
     """
 
     numbers: Integers
@@ -269,9 +258,9 @@ def _search_blocks(
 ) -> Integers:
     """Return, for each search, the largest distance (s,) from its 64 start nodes, in links.
 
-    `firsts` (s,) contains the first nodes of the clusters that are searched, and `sizes` (s,)
-    contains the numbers of nodes in these clusters. `blocks` (s,) contains the numbers of the
-    blocks of start nodes, where block b begins at node 64 b of the cluster.
+    `firsts` (s,) and `sizes` (s,) are those of the clusters that are searched. `blocks` (s,)
+    contains the numbers of the blocks of start nodes, where block b begins at node 64 b of the
+    cluster.
     """
     nodes = _join_ranges(firsts, sizes)
     owners = np.repeat(np.arange(sizes.size), sizes)
@@ -319,9 +308,6 @@ def _diameters_of(links: pl.DataFrame) -> pl.DataFrame:
 
 
 def measure_diameters(links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return cluster_no and diameter for each cluster, given the links of connected clusters.
-
-    The diameter is the number of links between the two nodes that are farthest apart.
-    """
+    """Return cluster_no and diameter, in links, for the links of connected clusters."""
     schema = pl.Schema({"cluster_no": pl.Int64(), "diameter": pl.Int64()})
     return links.select(LINK_COLUMNS).map_batches(_diameters_of, schema=schema, **_WHOLE_INPUT)

@@ -1,7 +1,8 @@
 """Scores based on mutual information and entropy, some of which are corrected for chance.
 
 The scores are sums and ratios of three terms: the mutual information mi and the two conditional
-entropies hl = H(label | cluster) and hc = H(cluster | label).
+entropies hl = H(label | cluster) and hc = H(cluster | label). emi, ehl and ehc are the expectations
+of mi, hl and hc for random labelings with the same group sizes.
 """
 
 from __future__ import annotations
@@ -44,12 +45,7 @@ NORMALIZED_AVERAGES = (*_AVERAGES, "joint")
 
 
 def adjusted_information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics for the adjusted mutual information, as one struct per group of rows.
-
-    The fields include total (the number of rows), mi (the mutual information), hl = H(label |
-    cluster) and hc = H(cluster | label). The fields emi, ehl and ehc are the expectations of mi, hl
-    and hc for random labelings with the same group sizes.
-    """
+    """Return total, mi, hl, hc, emi, ehl and ehc, as one struct per group."""
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     totals = {name: term.sum() for name, term in cell_information_terms(element_field).items()}
     sums = expected_sums_as_list(cells, {"total": element_field("total").first(), **totals})
@@ -59,11 +55,9 @@ def adjusted_information_statistics(label: Column, cluster: Column) -> StructLis
 
 
 def _v_measure_score(row: Row, beta: float) -> pl.Expr:
-    """Return the V-measure (1 + beta) h c / (beta h + c), or 0 if h = c = 0.
+    """Return the V-measure (1 + beta) h c / (beta h + c), or 1 for equal partitions.
 
-    h is the homogeneity mi / (mi + hl), and c is the completeness mi / (mi + hc). `row` is a
-    function that returns a column by name. `row` provides the columns mi (the mutual information),
-    hl = H(label | cluster) and hc = H(cluster | label).
+    h is the homogeneity mi / (mi + hl), and c is the completeness mi / (mi + hc).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     score = ratio((1 + beta) * mi, mi + hl + beta * (mi + hc))
@@ -71,13 +65,7 @@ def _v_measure_score(row: Row, beta: float) -> pl.Expr:
 
 
 def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
-    """Return the mutual information divided by a mean of the label entropy and cluster entropy.
-
-    The label entropy is mi + hl, and the cluster entropy is mi + hc. `average_method` specifies the
-    mean. If `average_method` is 'joint', the divisor is the joint entropy instead. `row` is a
-    function that returns a column by name. `row` provides the columns mi (the mutual information),
-    hl = H(label | cluster) and hc = H(cluster | label).
-    """
+    """Return mi divided by a mean of the label and cluster entropy, or by the joint entropy."""
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     scores = {
         "arithmetic": mi / (mi + (hl + hc) / 2),
@@ -91,12 +79,7 @@ def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
 
 
 def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
-    """Return the scores adjusted_mutual_info_score and expected_mutual_info as columns.
-
-    `row` is a function that returns a column of adjusted_information_statistics by name. `row`
-    provides the columns mi, hl, hc, emi, ehl and ehc. `average_method` specifies how
-    adjusted_mutual_info_score averages the two entropies.
-    """
+    """Return adjusted_mutual_info_score and expected_mutual_info."""
     score = adjusted_mutual_info(row, average_method)
     return {"adjusted_mutual_info_score": score, "expected_mutual_info": row("emi")}
 
@@ -104,14 +87,7 @@ def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
 def information_scores(
     row: Row, average_method: str = "arithmetic", beta: float = 1.0, *, adjusted: bool = False
 ) -> Terms:
-    """Return one column for each score in this module, computed from the statistics of a partition.
-
-    `row` is a function that returns a column by name. `row` provides the columns mi (the mutual
-    information), hl = H(label | cluster) and hc = H(cluster | label). If `adjusted` is True, `row`
-    also provides emi, ehl and ehc, which are the expectations of mi, hl and hc. In that case, the
-    result also includes the adjusted and expected mutual information. `average_method` applies to
-    the normalized and adjusted mutual information, and `beta` applies to the V-measure.
-    """
+    """Return the scores of this module; those that need emi, ehl and ehc if `adjusted`."""
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     larger = pl.max_horizontal(hl, hc)
     return {

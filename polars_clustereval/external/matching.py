@@ -38,12 +38,7 @@ if TYPE_CHECKING:
 
 
 def _weight_terms(row: Row) -> Terms:
-    """Return one column for each kind of weight that a contingency cell can have.
-
-    Each column is named after the sum of its weights over the matched cells, for example
-    matched_rows. `row` is a function that returns a column of the contingency cells by name: n (the
-    number of rows), label_size or cluster_size.
-    """
+    """Return each kind of weight of a cell, named after its sum over the matched cells."""
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return {
         "matched_rows": to_double(n),
@@ -59,8 +54,7 @@ _WEIGHTS = tuple(_weight_terms(pl.col))
 def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
     """Return the total weight of each partition's best matching, for each kind of weight.
 
-    The columns are the partition columns and one column for each kind of weight. Partitions without
-    cells are left out. Without partition columns, the result always has one row.
+    Partitions without cells are left out.
     """
     keys = list(table.keys)
     rows = table.label_sizes.select(*keys, "label").with_row_index("row")
@@ -95,8 +89,7 @@ def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
 def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
     """Return, for each partition_no and each kind of weight, the total weight of the best matching.
 
-    In `cells`, the columns partition_no, row and column contain numbers that start at 0. The other
-    columns contain the weights that _weight_terms returns.
+    In `cells`, the columns partition_no, row and column contain numbers that start at 0.
     """
     problems, rows, columns = (cells[name].to_numpy() for name in ("partition_no", "row", "column"))
     n_problems = int(problems.max()) + 1 if problems.size else 0
@@ -110,9 +103,9 @@ def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
 def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition with expected_rows, a column that the pair sets index needs.
 
-    Labels and clusters are each ranked by size. For each rank, the size of the label at that rank
-    is compared with the size of the cluster at that rank. expected_rows is the sum of the smaller
-    of the two sizes over all ranks. Noise rows that count as singletons come last in the ranking.
+    Labels and clusters are each ranked by size, and noise rows that count as singletons come last.
+    expected_rows is the sum, over all ranks, of the smaller size of the label and the cluster at
+    that rank.
     """
     keys = list(table.keys)
     labels = _rank_by_size(table.label_sizes, keys, "label_size")
@@ -135,24 +128,14 @@ def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _rank_by_size(sizes: pl.LazyFrame, keys: list[str], size: str) -> pl.LazyFrame:
-    """Return the rank of each size within its partition, starting with the largest size.
-
-    The columns are `keys`, `size` and rank. The largest size has rank 1. `keys` lists the partition
-    columns, and `size` is the name of the column that contains the sizes. Equal sizes get different
-    ranks.
-    """
+    """Return the rank of each size within its partition; equal sizes get different ranks."""
     rank = pl.col(size).rank("ordinal", descending=True)
     ranks = rank.over(keys) if keys else rank
     return sizes.select(*keys, size, rank=ranks)
 
 
 def _matching_scores(row: Row, beta: float) -> Terms:
-    """Return an expression for each score of matching_report.
-
-    `row` is a function that returns a partition statistic by name: total, n_labels, n_clusters,
-    expected_rows, or a total weight such as matched_rows. `beta` is the weight of recall in
-    ceaf_f_score.
-    """
+    """Return the scores of matching_report."""
     size = pl.max_horizontal(row("n_labels"), row("n_clusters"))
     shares, sets = row("matched_label_shares"), row("matched_set_shares")
     expected = ratio(row("expected_rows"), row("total"))

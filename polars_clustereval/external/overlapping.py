@@ -37,13 +37,10 @@ if TYPE_CHECKING:
 
 
 def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Count the pairs of ids by how many labels or clusters they share.
+    """Return the pairs of different ids by `shared`, how many labels or clusters they share.
 
-    The result has one row for each combination of a partition and a positive number of shared
-    members. The members are either labels or clusters. The columns are the partition columns,
-    `shared` and `pairs`. shared is the number of shared members, and pairs is the number of ordered
-    pairs of different ids that share this number of members. `profile_pairs` is Covers.label_pairs
-    or Covers.cluster_pairs, and `keys` lists the partition columns.
+    `profile_pairs` is Covers.label_pairs or Covers.cluster_pairs. Pairs are ordered, and those that
+    share nothing are left out.
     """
     is_same = (pl.col("profile") == pl.col("profile_2")).cast(pl.Int64)
     pairs = widen(pl.col("n")) * widen(pl.col("n_2") - is_same)
@@ -54,8 +51,8 @@ def _omega_indices(covers: Covers) -> pl.LazyFrame:
     """Return one row per partition, with the partition columns and omega_index.
 
     Labels and clusters agree on a pair of ids if the two ids share as many labels as clusters. The
-    omega index is 1 - disagreement / expected disagreement. The disagreement and its expectation
-    are computed as sums, so that no digits are lost to cancellation.
+    omega index is 1 - disagreement / expected disagreement. Both are computed as sums, so that no
+    digits are lost to cancellation.
     """
     keys = covers.by
     by_labels = _pairs_by_shared(covers.label_pairs, keys)
@@ -90,11 +87,8 @@ def _expected_disagreements(
 ) -> pl.LazyFrame:
     """Return the expected disagreement of each partition, as a share of all pairs of ids.
 
-    The columns are the partition columns and a column called expected. The expected disagreement is
-    a sum over all nonnegative integers j. Each term is the share of pairs with j shared labels,
-    multiplied by the share of pairs whose number of shared clusters is not j. `totals` contains
-    three pair counts for each partition: `all`, `with_labels` and `with_clusters`. `by_labels` and
-    `by_clusters` are the results of _pairs_by_shared for labels and for clusters.
+    It is a sum over all nonnegative integers j: the share of pairs with j shared labels times the
+    share of pairs whose number of shared clusters is not j.
     """
     n = pl.col("all")
     without_labels = ratio(n - pl.col("with_labels"), n)
@@ -109,20 +103,13 @@ def _expected_disagreements(
 
 
 def _near_ids(profile_pairs: pl.LazyFrame, member: str) -> pl.LazyFrame:
-    """Return, for each profile, the number of ids that share a label or cluster with it.
-
-    If `member` is 'label', the columns are label_profile and near_labels. If `member` is 'cluster',
-    the columns are cluster_profile and near_clusters.
-    """
+    """Return, for each profile, the number of ids that share a label or cluster with it."""
     sums = profile_pairs.group_by("profile").agg(pl.col("n_2").sum().alias(f"near_{member}s"))
     return sums.rename({"profile": f"{member}_profile"})
 
 
 def _extended_bcubed(covers: Covers) -> pl.LazyFrame:
-    """Return the sums of extended B-cubed precision and recall over the ids in each partition.
-
-    The columns are the partition columns, precision_rows and recall_rows.
-    """
+    """Return precision_rows and recall_rows: sums of extended B-cubed scores over the ids."""
     cell = [*covers.by, "label_profile", "cluster_profile", "n"]
     shared = {x: pl.col(f"shared_{x}s") for x in ("label", "cluster")}
     least = pl.min_horizontal(*shared.values())
@@ -170,10 +157,10 @@ def _entropy_given(shared: pl.Expr, size: pl.Expr, given: pl.Expr, n: pl.Expr) -
 def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Expr) -> pl.Expr:
     """Return whether membership in one set may be informative about membership in another set.
 
-    Membership may be informative if the ids that are in both sets or in neither set contribute more
-    to the joint entropy than the ids that are in only one of the sets. Without this condition,
-    which is from Lancichinetti et al., a set would be fully informative about its complement.
-    Numbers that differ only by rounding errors are considered equal.
+    The ids that are in both sets or in neither must contribute more to the joint entropy than the
+    ids that are in only one of the sets. Without this condition, which is from Lancichinetti et
+    al., a set would be fully informative about its complement. Numbers that differ only by rounding
+    errors are considered equal.
     """
     alike = _surprise(shared, n) + _surprise(n - size_1 - size_2 + shared, n)
     different = _surprise(size_1 - shared, n) + _surprise(size_2 - shared, n)
@@ -181,15 +168,12 @@ def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Exp
 
 
 def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return the sums of the entropies of all labels, or of all clusters, in each partition.
+    """Return sums over the labels of each partition, or over its clusters.
 
-    If `member` is 'label', the columns are the partition columns, label_entropy, label_left,
-    label_shares and n_labels. label_entropy is the sum of the entropies of the labels. label_left
-    is the sum of the entropies that remain once each label's best cluster is known. label_shares is
-    the sum of the ratios of the remaining entropy to the total entropy. If `member` is 'cluster',
-    the roles of labels and clusters are swapped. A set that contains all ids has entropy 0. For
-    such a set, the ratio is defined as 0 if the other side also has a set that contains all ids,
-    and as 1 otherwise. `pairs` contains the rows of cover_pairs.
+    label_entropy is the sum of the entropies of the labels. label_left is the sum of the entropies
+    that remain once each label's best cluster is known. label_shares is the sum of the ratios of
+    the remaining entropy to the total entropy. A set that contains all ids has entropy 0. Its ratio
+    is defined as 0 if the other side also has a set that contains all ids, and as 1 otherwise.
     """
     size, given = pl.col("label_size"), pl.col("cluster_size")
     if member == "cluster":
@@ -217,13 +201,10 @@ def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.Lazy
 
 
 def _best_matches(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the sum of F1 scores and the number of matched labels for each partition.
+    """Return matched_f1, the sum of F1 scores, and n_matched, the matched labels, by partition.
 
     Each cluster is matched with the most frequent label among its ids. If labels tie, the label
-    with the fewest ids is used, and a remaining tie goes to the label that sorts first. The columns
-    are the partition columns, matched_f1 and n_matched. matched_f1 is the sum of the F1 scores of
-    the matches, and n_matched is the number of labels that are matched. `pairs` contains the rows
-    of cover_pairs.
+    with the fewest ids is used, and a remaining tie goes to the label that sorts first.
     """
     order = ["shared", "label_size", "label"]
     columns = pl.col("shared", "label_size", "label", "cluster_size")
@@ -254,7 +235,7 @@ _ID_COUNTS = (
 
 
 def _scores(beta: float) -> Terms:
-    """Return an expression for each score of overlapping_report, based on a partition's sums."""
+    """Return the scores of overlapping_report, from a partition's sums."""
     n, n_labels, n_clusters = pl.col("n"), pl.col("n_labels"), pl.col("n_clusters")
     shares = [ratio(pl.col(f"{x}_shares"), pl.col(f"n_{x}s")) for x in ("label", "cluster")]
     own = [pl.col(f"{x}_entropy") for x in ("label", "cluster")]

@@ -8,9 +8,10 @@ Each pair of rows belongs to one of four categories:
 * tn: the two rows have different labels and different clusters.
 
 `links` is the number of triples that consist of a row, another row with the same label, and another
-row in the same cluster. The second and the third row of a triple may be the same row. Products of
-exact counts could overflow, so products are computed in double precision from shares. A share is a
-count divided by the number of all pairs.
+row in the same cluster. The second and the third row of a triple may be the same row. The
+multinomial adjusted Rand index needs this number. Products of exact counts could overflow, so
+products are computed in double precision from shares. A share is a count divided by the number of
+all pairs.
 """
 
 from __future__ import annotations
@@ -43,27 +44,16 @@ if TYPE_CHECKING:
 
 
 def cell_link_terms(row: Row) -> Terms:
-    """Return, for each contingency cell, how many triples of rows begin in the cell, as Int128.
-
-    The `links` column is n (label_size - 1) (cluster_size - 1) copies. `row` is a function that
-    returns a column of the contingency cells by name: n (the number of rows), copies (the number of
-    equal cells), label_size or cluster_size. The sum of links over all cells is the number of
-    triples that consist of a row, another row with the same label, and another row in the same
-    cluster. This sum is needed for the multinomial adjusted Rand index.
-    """
+    """Return the links that begin in a cell, as Int128."""
     # The factors are widened first, because the product of two sizes may exceed Int64.
     with_label = widen(row("n")) * (row("label_size") - 1)
     return {"links": with_label * (row("cluster_size") - 1) * row("copies")}
 
 
 def pair_share_terms(row: Row) -> Terms:
-    """Return the pair counts and links as shares of type Float64.
+    """Return the pair counts and links as shares of type Float64, which are NaN for a single row.
 
-    tp_share, fp_share, fn_share and tn_share are the pair counts divided by the number of all
-    pairs. links_share is links (see cell_link_terms) divided by the square of the number of all
-    pairs. Products of shares cannot overflow, but products of the exact counts could. `row` is a
-    function that returns a partition statistic by name: tp, fp, fn, tn or links. If the partition
-    has only one row, the shares are NaN.
+    links_share is links divided by the square of the number of all pairs.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     pairs = to_double(tp + fp + fn + tn)
@@ -77,12 +67,7 @@ def pair_share_terms(row: Row) -> Terms:
 
 
 def pair_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the pair counts of labels and clusters, as one struct per group of rows.
-
-    Each struct is wrapped in a one-element list. The fields of the struct are total (the number of
-    rows), tp, fp, fn, tn, links (see cell_link_terms), and the shares that pair_share_terms
-    returns.
-    """
+    """Return total, tp, fp, fn, tn, links and pair_share_terms, as one struct per group."""
     terms = {
         **cell_pair_terms(element_field),
         **label_pair_terms(label_field),
@@ -100,41 +85,26 @@ def pair_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def pair_shares(row: Row) -> list[pl.Expr]:
-    """Return the four pair counts [tp, fp, fn, tn], each divided by the number of all pairs.
-
-    `row` is a function that returns a partition statistic by name: tp_share, fp_share, fn_share or
-    tn_share.
-    """
+    """Return the shares [tp, fp, fn, tn]."""
     return [row(name) for name in ("tp_share", "fp_share", "fn_share", "tn_share")]
 
 
 def _one_if_equal(row: Row, score: pl.Expr) -> pl.Expr:
-    """Return `score`, or 1 if label and cluster agree on every pair of rows (fp + fn = 0).
-
-    scikit-learn also returns 1 in this case, because the formula of `score` is 0 / 0 for trivial
-    partitions. `row` is a function that returns a pair count by name: fp or fn.
-    """
+    """Return `score`, or 1, as in scikit-learn, if label and cluster agree on every pair."""
     return pl.when(row("fp") + row("fn") == 0).then(1.0).otherwise(score)
 
 
 def _adjusted_rand_score(row: Row) -> pl.Expr:
-    """Return the adjusted Rand index from its formula, without a special case for equal partitions.
+    """Return the adjusted Rand index, or NULL or NaN for equal trivial partitions.
 
-    For equal trivial partitions, the result is NULL or NaN. The index is 2 (tp tn - fn fp) / ((tp +
-    fn) (fn + tn) + (tp + fp) (fp + tn)). The denominator is a sum of nonnegative products, so no
-    digits are lost to cancellation. `row` is a function that returns a pair share by name:
-    tp_share, fp_share, fn_share or tn_share.
+    The denominator is a sum of nonnegative products, so no digits are lost to cancellation.
     """
     tp, fp, fn, tn = pair_shares(row)
     return ratio(2 * (tp * tn - fn * fp), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
 
 
 def _fowlkes_mallows_score(row: Row) -> pl.Expr:
-    """Return the Fowlkes-Mallows score, or 0 if tp is 0, as scikit-learn does.
-
-    The score is sqrt(tp / (tp + fp) x tp / (tp + fn)). `row` is a function that returns a pair
-    count by name: tp, fp or fn.
-    """
+    """Return the Fowlkes-Mallows score, or 0 if tp is 0, as scikit-learn does."""
     tp = to_double(row("tp"))
     score = (tp / to_double(row("tp") + row("fp"))).sqrt() * (
         tp / to_double(row("tp") + row("fn"))
@@ -143,11 +113,7 @@ def _fowlkes_mallows_score(row: Row) -> pl.Expr:
 
 
 def _pair_f_score(row: Row, beta: float) -> pl.Expr:
-    """Return the F score of pair precision tp / (tp + fp) and pair recall tp / (tp + fn).
-
-    If beta > 1, recall has more weight than precision. If the F score is 0 / 0, the result is NULL.
-    `row` is a function that returns a pair count by name: tp, fp or fn.
-    """
+    """Return the F score of pair precision and pair recall, or NULL if it is 0 / 0."""
     weighted = (1 + beta * beta) * to_double(row("tp"))
     return ratio(weighted, weighted + beta * beta * to_double(row("fn")) + to_double(row("fp")))
 
@@ -157,8 +123,7 @@ def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
 
     E is sqrt(p q), where p is the share of pairs with the same label, and q is the share of pairs
     in the same cluster. 1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), which loses no digits
-    if E is near 1. `row` is a function that returns a pair share by name: tp_share, fp_share,
-    fn_share or tn_share.
+    if E is near 1.
     """
     tp, fp, fn, tn = pair_shares(row)
     expected = ((tp + fn) * (tp + fp)).sqrt()
@@ -169,12 +134,11 @@ def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
 
 
 def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
-    """Return the multinomial adjusted Rand index.
+    """Return the multinomial adjusted Rand index, or NULL for fewer than 4 rows or for 0 / 0.
 
-    The result is NULL if there are fewer than 4 rows, or if the formula evaluates to 0 / 0. The
-    expected agreement is estimated from two pairs of rows with no rows in common. If the formula is
-    expanded, the leading terms are those of adjusted_rand_score, and all other terms are smaller by
-    a factor of n. `row` is a function that returns a field of pair_statistics by name.
+    The expected agreement is estimated from two pairs of rows with no rows in common. If the
+    formula is expanded, the leading terms are those of adjusted_rand_score, and all other terms are
+    smaller by a factor of n.
     """
     tp, fp, fn, tn = pair_shares(row)
     n, links = to_double(row("total")), row("links_share")
@@ -192,9 +156,7 @@ def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
 def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
     """Return whether the multinomial adjusted Rand index is 0 / 0, using exact integers.
 
-    The index is 0 / 0 for two equal trivial partitions and for some other partitions of four rows.
-    `row` is a function that returns a field of pair_statistics by name: total (the number of rows),
-    tp, fp, fn, tn or links.
+    It is 0 / 0 for two equal trivial partitions and for some other partitions of four rows.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     trivial = (fp + fn == 0) & ((tp == 0) | (tn == 0))
@@ -204,12 +166,7 @@ def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
 
 
 def pair_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return an expression for each score that is computed from pair counts alone.
-
-    The scores are rand_score, adjusted_rand_score, fowlkes_mallows_score, pair_precision,
-    pair_recall, pair_f_score, jaccard_index and mirkin_metric. `row` is a function that returns a
-    field of pair_statistics by name. `beta` is the weight of recall in pair_f_score.
-    """
+    """Return the scores that are computed from pair counts alone."""
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     return {
         "rand_score": _one_if_equal(row, ratio(tp + tn, tp + fp + fn + tn)),
@@ -224,11 +181,7 @@ def pair_scores(row: Row, beta: float = 1.0) -> Terms:
 
 
 def adjusted_pair_scores(row: Row) -> Terms:
-    """Return expressions for the adjusted Fowlkes-Mallows score and the multinomial ARI.
-
-    The scores are adjusted_fowlkes_mallows_score and multinomial_adjusted_rand_score. `row` is a
-    function that returns a field of pair_statistics by name, such as total or tp_share.
-    """
+    """Return the adjusted Fowlkes-Mallows score and the multinomial adjusted Rand index."""
     has_pairs = row("total") > 1
     fowlkes_mallows = _adjusted_fowlkes_mallows_score(row)
     return {

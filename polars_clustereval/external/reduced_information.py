@@ -55,19 +55,13 @@ if TYPE_CHECKING:
 
 
 def factorial_remainder(x: pl.Expr) -> pl.Expr:
-    """Return r(x) = ln(x!) - x ln x + x as Float64, for a whole number x > 0.
-
-    r(1) is exactly 1.
-    """
+    """Return r(x) = ln(x!) - x ln x + x as Float64, for a whole number x > 0; r(1) is exactly 1."""
     x = to_double(x)
     return 0.5 * stirling_scale(x).log() + stirling_error(x)
 
 
 def log_factorial(x: pl.Expr) -> pl.Expr:
-    """Return ln(x!) as Float64, for a whole number x > 0.
-
-    ln(1!) is exactly 0.
-    """
+    """Return ln(x!) as Float64, for a whole number x > 0; ln(1!) is exactly 0."""
     x = to_double(x)
     large = x * (x.log() - 1) + factorial_remainder(x)
     return pl.when(x == 1).then(0.0).when(x == 2).then(math.log(2)).otherwise(large)
@@ -79,21 +73,17 @@ def _product(factors: Iterable[pl.Expr]) -> pl.Expr:
 
 
 def _log_excess_large(z: pl.Expr, k: pl.Expr) -> pl.Expr:
-    """Return the sum of ln(1 + i / z) over i = 0, ..., k - 1 for large z and k.
-
-    z and k are Float64 numbers >= 7, and k is an integer. The sum is computed with Stirling's
-    formula, in a form that avoids cancellation for large z.
-    """
+    """Return _log_excess for z and k >= 7, in a form that avoids cancellation for large z."""
     main = deviance(z + k, z, k) - 0.5 * (k / z).log1p()
     return main + stirling_error(z + k) - stirling_error(z)
 
 
 def _log_excess(z: pl.Expr, k: pl.Expr) -> pl.Expr:
-    """Return the sum of ln(1 + i / z) over i = 0, ..., k - 1.
+    """Return the sum of ln(1 + i / z) over i = 0, ..., k - 1, for z >= 1 and an integer k > 0.
 
-    The sum equals ln(gamma(z + k) / (gamma(z) z^k)), where gamma is the gamma function. z and k are
-    Float64 numbers with z >= 1 and k > 0, and k is an integer. If k is small, the result is
-    computed from a product. If z < 7, the result is computed for z + 7 and then corrected.
+    The sum equals ln(gamma(z + k) / (gamma(z) z^k)), where gamma is the gamma function. If k is
+    small, the result is computed from a product. If z < 7, it is computed for z + 7 and then
+    corrected.
     """
     product = _product(pl.when(k > i).then(1 + i / z).otherwise(1.0) for i in range(1, 6))
     shift = _product((z + i) / (z + k + i) for i in range(7))
@@ -103,22 +93,17 @@ def _log_excess(z: pl.Expr, k: pl.Expr) -> pl.Expr:
 
 
 def _log_choose_large(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return the logarithm of the binomial coefficient C(x + y, x) for large x and y.
-
-    x and y are Float64 numbers >= 7. The result is computed with Stirling's formula, in a form in
-    which all terms except the smallest are positive.
-    """
+    """Return _log_choose for x and y >= 7; all terms except the smallest are positive."""
     main = x * (y / x).log1p() + y * (x / y).log1p()
     root = 0.5 * ((1 + x / y) / stirling_scale(x)).log()
     return main + root + stirling_error(x + y) - stirling_error(x) - stirling_error(y)
 
 
 def _log_choose(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return the logarithm of the binomial coefficient C(x + y, x) for Float64 x and y.
+    """Return ln C(x + y, x) for a positive integer x, and y >= 0 that need not be an integer.
 
-    x is a positive integer, and y is nonnegative but need not be an integer. If x is small, the
-    result is computed from a product. If y < 7, the result is computed for y + 7 and then
-    corrected.
+    If x is small, the result is computed from a product. If y < 7, it is computed for y + 7 and
+    then corrected.
     """
     product = _product(pl.when(x >= i).then(1 + y / i).otherwise(1.0) for i in range(1, 7))
     shift = _product((y + i) / (x + y + i) for i in range(1, 8))
@@ -144,12 +129,11 @@ def _log_tables(
 ) -> pl.Expr:
     """Return the log of the estimated number of contingency tables with given row and column sums.
 
-    The table has `n_rows` rows and counts `total` data rows. Within each column, the sum can be
-    divided among the rows in any way. Only some of the resulting tables have the given row sums,
-    and the share of these tables is estimated with a Dirichlet-multinomial distribution.
-    `concentration` is the result of _table_concentration. `group_logs` is the sum of
-    _log_choose(column sum, n_rows - 1) over the columns plus the sum of _log_choose(row sum,
-    concentration) over the rows.
+    Within each column, the sum can be divided among the rows in any way. Only some of the resulting
+    tables have the given row sums, and the share of these tables is estimated with a
+    Dirichlet-multinomial distribution. `concentration` is the result of _table_concentration.
+    `group_logs` is the sum of _log_choose(column sum, n_rows - 1) over the columns plus the sum of
+    _log_choose(row sum, concentration) over the rows.
     """
     others = to_double(n_rows) * concentration + to_double(n_rows - 1)
     return group_logs - _log_choose(to_double(total), others)
@@ -158,12 +142,10 @@ def _log_tables(
 def _table_excess(
     total: pl.Expr, n_rows: pl.Expr, concentration: pl.Expr, group_excess: pl.Expr
 ) -> pl.Expr:
-    """Return _log_excess for the total of a table, minus `group_excess`.
+    """Return _log_excess for the total of a table, minus `group_excess`, its sum over all groups.
 
     The result is the reduced information of all `total` data rows, minus the sum of ln(n!) over the
-    cells, where n is the number of data rows in a cell. `group_excess` is the sum of _log_excess
-    over all rows and columns of the table. The other parameters have the same meaning as in
-    _log_tables.
+    cells, where n is the number of data rows in a cell.
     """
     return _log_excess(to_double(n_rows) * (concentration + 1), to_double(total)) - group_excess
 
@@ -176,15 +158,10 @@ def _table_excess(
 def table_options(row: Row) -> Terms:
     """Return, for each partition, the inputs of the estimate of the number of tables.
 
-    The columns are label_y, cluster_y, of_rows, of_labels and n_table_rows. The side with more
-    groups forms the rows of the contingency table, and n_table_rows is the number of these groups.
-    If both sides have the same number of groups, the clusters form the rows. of_rows is the result
-    of _table_concentration for this table, and of_labels is the result for the contingency table of
-    the labels with themselves. label_y and cluster_y are the second arguments of _log_choose for
-    label sizes and cluster sizes. `row` is a function that returns a partition statistic by name:
-    total, n_labels, n_clusters, label_pairs or cluster_pairs. label_pairs is the number of ordered
-    pairs of rows with the same label, and cluster_pairs is the number of ordered pairs of rows in
-    the same cluster.
+    The side with more groups, or the clusters if there are equally many, forms the n_table_rows
+    rows of the table. of_rows is the _table_concentration of this table, and of_labels that of the
+    table of the labels with themselves. label_y and cluster_y are the second arguments of
+    _log_choose for label and cluster sizes.
     """
     total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
     label_pairs, cluster_pairs = row("label_pairs"), row("cluster_pairs")
@@ -202,14 +179,11 @@ def table_options(row: Row) -> Terms:
 
 
 def label_table_terms(row: Row) -> Terms:
-    """Return the fixed-point terms of a label, which callers sum over all labels.
+    """Return the terms of a label size, in fixed point.
 
-    fixed_label_remainders is factorial_remainder of the label's size, and fixed_label_factorials is
-    log_factorial of this size. fixed_label_logs is the label's term in group_logs (see
-    _log_tables), and fixed_label_excess is its term in group_excess (see _table_excess).
-    fixed_own_logs and fixed_own_excess are the corresponding terms for the table of the labels with
-    themselves. `row` is a function that returns a column of the label table by name: label_size,
-    copies (the number of labels of this size), n_labels, or a column of table_options.
+    fixed_label_logs is its term in group_logs (see _log_tables), and fixed_label_excess its term in
+    group_excess (see _table_excess). fixed_own_logs and fixed_own_excess are the corresponding
+    terms for the table of the labels with themselves.
     """
     size, copies = to_double(row("label_size")), to_double(row("copies"))
     of_columns = to_double(row("n_labels") - 1)
@@ -226,14 +200,7 @@ def label_table_terms(row: Row) -> Terms:
 
 
 def cluster_table_terms(row: Row) -> Terms:
-    """Return the fixed-point terms of a cluster, which callers sum over all clusters.
-
-    fixed_cluster_remainders is factorial_remainder of the cluster's size. fixed_cluster_logs is the
-    cluster's term in group_logs (see _log_tables), and fixed_cluster_excess is its term in
-    group_excess (see _table_excess). `row` is a function that returns a column of the cluster table
-    by name: cluster_size, copies (the number of clusters of this size), or a column of
-    table_options.
-    """
+    """Return the terms of a cluster size, named as in label_table_terms."""
     size, copies = to_double(row("cluster_size")), to_double(row("copies"))
     return {
         "fixed_cluster_remainders": to_fixed_point(copies * factorial_remainder(size)),
@@ -243,12 +210,7 @@ def cluster_table_terms(row: Row) -> Terms:
 
 
 def cell_table_terms(row: Row) -> Terms:
-    """Return the fixed-point terms of a contingency cell, which callers sum over all cells.
-
-    fixed_cell_remainders is copies times factorial_remainder of n, and fixed_cell_factorials is
-    copies times log_factorial of n. `row` is a function that returns a column of the contingency
-    cells by name: n or copies.
-    """
+    """Return the terms of a cell, named as in label_table_terms."""
     n, copies = row("n"), to_double(row("copies"))
     return {
         "fixed_cell_remainders": to_fixed_point(copies * factorial_remainder(n)),
@@ -257,14 +219,9 @@ def cell_table_terms(row: Row) -> Terms:
 
 
 def table_terms(row: Row) -> Terms:
-    """Return the estimated numbers of tables, and the other sums that reduced_scores needs.
+    """Return log_tables, label_tables, their excess, and the other sums that reduced_scores needs.
 
-    log_tables is the logarithm of the number of contingency tables of labels and clusters, and
-    label_tables is the logarithm of the number of contingency tables of the labels with themselves.
-    table_excess and label_excess are the results of _table_excess for these two kinds of tables.
-    The other columns, such as cell_remainders, are sums of remainders and of logarithms of
-    factorials. `row` is a function that returns a partition statistic by name: total, n_labels, a
-    column of table_options, or a fixed-point sum of the terms of labels, clusters and cells.
+    label_tables and label_excess are those of the table of the labels with themselves.
     """
     logs = {
         name: from_fixed_point(row(f"fixed_{name}_logs")) for name in ("label", "cluster", "own")
@@ -289,12 +246,7 @@ def table_terms(row: Row) -> Terms:
 
 
 def reduced_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics that reduced_scores needs, as one struct per group of rows.
-
-    Each struct is wrapped in a one-element list. The fields of the struct are total, n_labels,
-    n_clusters, mi (the mutual information), hl and hc (the conditional entropies), and the columns
-    that table_terms returns.
-    """
+    """Return the statistics that reduced_scores needs, as one struct per group."""
     cells = cells_as_list(label, cluster).add_stages(
         cell_difference_terms, _group_counts, table_options, label_table_terms, cluster_table_terms
     )
@@ -313,11 +265,7 @@ def reduced_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def _group_counts(_: Row) -> Terms:
-    """Return the numbers of labels, clusters, and pairs of rows in the same group.
-
-    The columns are n_labels, n_clusters, label_pairs and cluster_pairs. All cells of a partition
-    have the same values in these columns.
-    """
+    """Return n_labels, n_clusters, label_pairs and cluster_pairs, equal in all cells of a list."""
     pairs = label_pair_terms(label_field) | cluster_pair_terms(cluster_field)
     return {
         "n_labels": element_field("is_first_of_label").sum().cast(pl.Int64),
@@ -334,20 +282,15 @@ def _group_counts(_: Row) -> Terms:
 def _is_trivial(row: Row) -> pl.Expr:
     """Return whether the labels or the clusters form a single group or only singletons.
 
-    If one side is trivial in this way, the clusters provide no information beyond the contingency
-    table, and the reduced information is 0. `row` is a function that returns a partition statistic
-    by name: total, n_labels or n_clusters.
+    If so, the clusters provide no information beyond the contingency table, and the reduced
+    information is 0.
     """
     total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
     return (labels == 1) | (clusters == 1) | (labels == total) | (clusters == total)
 
 
 def reduced_scores(row: Row) -> Terms:
-    """Return the reduced mutual information and its normalized form, as expressions.
-
-    The scores are reduced_mutual_info_score and normalized_reduced_mutual_info_score. `row` is a
-    function that returns a field of reduced_statistics by name.
-    """
+    """Return the reduced mutual information and its normalized form."""
     n, total_remainder = to_double(row("total")), factorial_remainder(row("total"))
     remainders = total_remainder + row("cell_remainders") - row("label_remainders")
     remainders = remainders - row("cluster_remainders") - row("log_tables")

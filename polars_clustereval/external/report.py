@@ -82,14 +82,6 @@ def external_statistics(
     """Return one row per partition of `table` with all statistics that external_report needs.
 
     `labels` is the result of _labels_with_best_match, if the caller has already computed it.
-
-    The first columns are the partition columns. The columns total, n_dropped and n_noise are row
-    counts. The columns in MATCHING_COUNTS and those of matching_terms are statistics on how well
-    labels match clusters. tp, fp, fn and tn are counts of pairs of rows, and links is a count of
-    triples of rows. pair_share_terms computes shares from these counts. mi is the mutual
-    information, hl is the entropy of the label given the cluster, and hc is the entropy of the
-    cluster given the label. If `adjusted` is True, the result also has emi, ehl and ehc, the
-    expectations of mi, hl and hc for random labelings.
     """
     totals = table.add_totals(
         table.row_counts,
@@ -122,13 +114,7 @@ def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per label, with its size, its majority count and its best match.
-
-    The columns are the partition columns, label, label_size, label_majority_n, copies and
-    best_match_rows. label_size, label_majority_n and copies are columns of table.label_sizes.
-    best_match_rows, a term of class_f_measure, is the size of the label times the label's best F1
-    score with any cluster.
-    """
+    """Return one row per label, with best_match_rows, its largest label_match_rows."""
     by = [*table.keys, "label"]
     matches = table.sized_cells.select(*by, "n", "label_size", match_rows=label_match_rows(pl.col))
     best = matches.group_by(by).agg(
@@ -175,11 +161,7 @@ def _all_cluster_terms() -> Terms:
 
 
 def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Terms:
-    """Return an expression for each score of external_report.
-
-    The expressions refer to the columns of external_statistics. `average_method`, `beta` and
-    `adjusted` are options of external_report. Raise an error if one of these options is invalid.
-    """
+    """Return the scores of external_report, from the columns of external_statistics."""
     check_report_options(average_method, beta, adjusted=adjusted)
     return {
         **pair_scores(pl.col, float(beta)),
@@ -203,11 +185,10 @@ def score_partitions(
     adjusted: bool,
     labels: pl.LazyFrame | None = None,
 ) -> pl.LazyFrame:
-    """Return the rows of external_statistics for `table`, with a column for each score.
+    """Return the rows of external_statistics for `table`, with a column for each of `scores`.
 
-    `scores` is the result of external_scores or a subset of it. `adjusted` must be True if any
-    score needs the expected mutual information. `labels` is passed on to external_statistics. The
-    scores of a partition without rows are NULL.
+    `adjusted` must be True if any score needs the expected mutual information. The scores of a
+    partition without rows are NULL.
     """
     has_rows = pl.col("total") > 0
     terms = {name: pl.when(has_rows).then(score) for name, score in scores.items()}
@@ -215,11 +196,7 @@ def score_partitions(
 
 
 def check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:
-    """Raise an error if one of these options of external_report is invalid.
-
-    'joint' is a valid average_method only if `adjusted` is False, because the adjusted mutual
-    information is not defined for the joint entropy.
-    """
+    """Raise an error if one of these options of external_report is invalid."""
     check_choice("average_method", average_method, NORMALIZED_AVERAGES)
     if average_method == "joint" and adjusted:
         raise ClusterEvalError(
@@ -462,15 +439,13 @@ SIDE_COLUMNS = ("size", "n_cells", "majority", "majority_n", "share", "entropy",
 def describe_side(
     table: ContingencyTable, sizes: pl.LazyFrame, side: str, other: str
 ) -> pl.LazyFrame:
-    """Return one row for each label, or for each cluster, in each partition.
+    """Return one row per label or cluster, with the partition columns, `side` and SIDE_COLUMNS.
 
-    `side` is the column that the rows describe ('label' or 'cluster'), and `other` is the remaining
-    column. `sizes` is table.label_sizes or table.cluster_sizes, depending on `side`. The columns
-    are the partition columns, the column `side`, and SIDE_COLUMNS. size is the number of rows, and
-    n_cells is the number of different values of `other` in these rows. majority is the most
-    frequent of these values, and majority_n is the number of rows with that value. share is
-    majority_n / size. entropy is the entropy of the values of `other`, in nats. divided_pairs is
-    the number of pairs of rows with different values of `other`.
+    `side` is the column that the rows describe ('label' or 'cluster'), `other` is the remaining
+    column, and `sizes` is table.label_sizes or table.cluster_sizes. n_cells is the number of
+    different values of `other`, majority is the most frequent of them, and majority_n is its number
+    of rows. share is majority_n / size. entropy is the entropy of the values of `other`, in nats.
+    divided_pairs is the number of pairs of rows with different values of `other`.
     """
     by, n, size = [*table.keys, side], pl.col("n"), pl.col("size")
     sizes = sizes.select(*by, "n_cells", size=f"{side}_size", majority_n=f"{side}_majority_n")
@@ -577,14 +552,10 @@ def size_records(
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
     """Return the counted rows of `frame` with the sizes of their groups, and the partition keys.
 
-    The result is a pair (rows, keys). The columns of `rows` are the partition columns, id, label,
-    cluster, label_size, cluster_size and n. label_size is the number of rows with the same label,
-    cluster_size is the number of rows in the same cluster, and n is the number of rows with the
-    same label in the same cluster. For a noise row that counts as a singleton, cluster is NULL.
-    keys maps the internal names of the partition columns to the user's names. `record` is the
-    user's column of identifiers, or None for row numbers. `results` lists the names of the other
-    columns in the final result. If `count_unlabeled` is True, rows without a label are included in
-    cluster_size.
+    The columns of the rows are the partition columns, id, label, cluster, label_size, cluster_size
+    and n, the size of the cell. For a noise row that counts as a singleton, cluster is NULL. If
+    `record` is None, id is the row number. If `count_unlabeled` is True, rows without a label are
+    included in cluster_size.
     """
     rows, keys = _read_records(frame, label, cluster, record, options, results)
     noisy = is_noise(rows, options.noise)
@@ -615,10 +586,7 @@ def size_records(
 
 
 def _check_record_ids(repeated: pl.DataFrame) -> None:
-    """Raise an error if an id has several rows in a partition.
-
-    `repeated` contains one row with a repeated id, or no rows if every id is unique.
-    """
+    """Raise an error if `repeated` has a row, with an id that has several rows in a partition."""
     if repeated.height:
         raise ClusterEvalError(
             "id: expected one row per id, got several rows of id "
@@ -634,12 +602,7 @@ def _read_records(
     options: LabelOptions,
     results: Sequence[str],
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
-    """Check the arguments of size_records, and return the rows and the partition keys.
-
-    The result is a pair (rows, keys). The columns of `rows` are the partition columns, label,
-    cluster and id. id is the user's column `record`, or the row number from 0 if `record` is None.
-    keys maps the internal names of the partition columns to the user's names.
-    """
+    """Return the columns of `frame` that size_records needs, and the partition keys."""
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
     keys: dict[str, str] = check_partition_keys(lazy, options.partition_by, results)

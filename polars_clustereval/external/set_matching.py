@@ -5,6 +5,12 @@ label is the most frequent cluster among the label's rows. The best match of a l
 with which the label has the highest F1 score. A label and a cluster match exactly if they consist
 of the same rows. The `contingency` module explains the columns n, copies, label_size and
 cluster_size.
+
+`in_majority_labels` is the number of rows with the majority label of their cluster, and
+`in_majority_clusters` that of rows in the majority cluster of their label. `precision_rows`,
+`recall_rows` and `similar_rows` are B-cubed precision, B-cubed recall and element-centric
+similarity, summed over the rows. `matched_rows` is the sum, over the rows, of the best F1 score of
+the row's label with any cluster.
 """
 
 from __future__ import annotations
@@ -28,25 +34,13 @@ if TYPE_CHECKING:
 
 
 def label_match_rows(row: Row) -> pl.Expr:
-    """Return label_size times the F1 score of a cell's label and cluster.
-
-    The F1 score is 2 n / (label_size + cluster_size). `row` is a function that returns a column of
-    the contingency cells by name: n (the number of rows), label_size or cluster_size. The numerator
-    of class_f_measure is the sum, over all labels, of the largest result among the label's cells.
-    """
+    """Return label_size times the F1 score of a cell's label and cluster."""
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return to_double(label_size) * (2 * to_double(n) / to_double(label_size + cluster_size))
 
 
 def cell_matching_terms(row: Row) -> Terms:
-    """Return the matching terms of a contingency cell, which callers sum over all cells.
-
-    fixed_precision_rows, fixed_recall_rows and fixed_similar_rows are B-cubed precision, B-cubed
-    recall and element-centric similarity, summed over the rows of the cell, in fixed point.
-    exact_matches equals copies if the label and the cluster consist of the same rows, and 0
-    otherwise. `row` is a function that returns a column of the contingency cells by name: n (the
-    number of rows), copies (the number of equal cells), label_size or cluster_size.
-    """
+    """Return the sums of B-cubed precision and recall and of similarity, and the exact matches."""
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     larger = pl.max_horizontal(label_size, cluster_size)
     rows = to_double(row("copies")) * to_double(n)
@@ -60,13 +54,7 @@ def cell_matching_terms(row: Row) -> Terms:
 
 
 def label_matching_terms(row: Row) -> Terms:
-    """Return the matching terms of a label, which callers sum over all labels.
-
-    n_labels is always 1. in_majority_clusters equals label_majority_n, the number of the label's
-    rows in its majority cluster. fixed_matched_rows is best_match_rows, the maximum of
-    label_match_rows, in fixed point. `row` is a function that returns a column of the label table
-    by name. This table has one row per label, so copies is always 1.
-    """
+    """Return the terms of a label, from best_match_rows, its largest label_match_rows."""
     return {
         "n_labels": row("copies"),
         "in_majority_clusters": row("label_majority_n"),
@@ -75,13 +63,7 @@ def label_matching_terms(row: Row) -> Terms:
 
 
 def cluster_matching_terms(row: Row) -> Terms:
-    """Return the matching terms of a cluster, which callers sum over all clusters.
-
-    n_clusters equals copies. in_majority_labels equals cluster_majority_n x copies, the number of
-    rows with the majority label of the cluster. `row` is a function that returns a column of the
-    cluster table by name. In the cluster table, copies is usually 1. If a single row represents all
-    singleton noise rows, copies is the number of these rows.
-    """
+    """Return the terms of a cluster."""
     return {
         "n_clusters": row("copies"),
         "in_majority_labels": row("cluster_majority_n") * row("copies"),
@@ -89,11 +71,7 @@ def cluster_matching_terms(row: Row) -> Terms:
 
 
 def matching_terms(row: Row) -> Terms:
-    """Return the fixed-point sums of matching terms, converted to Float64.
-
-    The columns are matched_rows, precision_rows, recall_rows and similar_rows. `row` is a function
-    that returns a fixed-point sum over a partition by name, such as fixed_matched_rows.
-    """
+    """Return the fixed-point sums of matching terms as Float64."""
     return {
         name: from_fixed_point(row(f"fixed_{name}"))
         for name in ("matched_rows", "precision_rows", "recall_rows", "similar_rows")
@@ -111,12 +89,7 @@ MATCHING_COUNTS = (
 
 
 def matching_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics that matching_scores needs, as one struct per group of rows.
-
-    Each struct is wrapped in a one-element list. The fields of the struct are total, n_labels,
-    n_clusters, matched_rows, in_majority_labels, in_majority_clusters, exact_matches,
-    precision_rows, recall_rows and similar_rows.
-    """
+    """Return total, MATCHING_COUNTS and matching_terms, as one struct per group."""
     terms = {
         **cell_matching_terms(element_field),
         **label_matching_terms(label_field),
@@ -149,27 +122,14 @@ def _majority_terms(row: Row) -> Terms:
 
 
 def f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
-    """Return the F score of precision and recall, or 0 if both are 0.
-
-    If beta > 1, recall has more weight than precision.
-    """
+    """Return the F score of precision and recall, or 0 if both are 0."""
     square = beta * beta
     score = ratio((1 + square) * precision * recall, square * precision + recall)
     return pl.when(precision + recall == 0).then(0.0).otherwise(score)
 
 
 def matching_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return an expression for each matching score, from purity to exact_match_f_score.
-
-    `row` is a function that returns a partition statistic by name. total, n_labels and n_clusters
-    are the numbers of rows, labels and clusters. in_majority_labels is the number of rows with the
-    majority label of their cluster, in_majority_clusters is the number of rows in the majority
-    cluster of their label, and exact_matches is the number of clusters that consist of the same
-    rows as a label. precision_rows, recall_rows and similar_rows are B-cubed precision, B-cubed
-    recall and element-centric similarity, summed over the rows. matched_rows is the sum, over the
-    rows, of the best F1 score of the row's label with any cluster. `beta` is the weight of recall
-    in bcubed_f_score.
-    """
+    """Return the scores from purity to exact_match_f_score."""
     labels, clusters, exact = row("n_labels"), row("n_clusters"), row("exact_matches")
     in_majorities = row("in_majority_labels") + row("in_majority_clusters")
     rows = to_double(row("total"))
