@@ -14,7 +14,7 @@ import polars as pl
 from polars_clustereval.base.exact import ratio, to_double
 
 from .gradients import PAIRS, Quotient, as_expression, linear, root_slopes
-from .pair_counting import pair_expression, pair_shares
+from .pair_counting import pair_shares, pair_statistics
 
 if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------------------------------------
 # Formulas
 # ----------------------------------------------------------------------------------------------
-
-
-def _phi_index(row: Row) -> pl.Expr:
-    """Return the correlation of "same label" and "same cluster", NULL if one is trivial."""
-    tp, fp, fn, tn = pair_shares(row)
-    together, apart = ((tp + fn) * (tp + fp)).sqrt(), ((fn + tn) * (fp + tn)).sqrt()
-    return ratio(tp * tn - fn * fp, together * apart)
 
 
 def _correlation_distance(row: Row) -> pl.Expr:
@@ -52,12 +45,14 @@ def association_scores(row: Row) -> Terms:
     """Return the association coefficients of "same label" and "same cluster"."""
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     agreements, disagreements, pairs = tp + tn, fp + fn, tp + fp + fn + tn
+    s, x, y, t = pair_shares(row)
+    phi = ratio(s * t - y * x, ((s + y) * (s + x)).sqrt() * ((y + t) * (x + t)).sqrt())
     return {
         "hubert_index": ratio(agreements - disagreements, pairs),
         "kulczynski_index": (ratio(tp, tp + fp) + ratio(tp, tp + fn)) / 2,
         "mcnemar_index": ratio(fn - fp, to_double(disagreements).sqrt()),
         # The shares are undefined for a single row.
-        "phi_index": pl.when(row("total") > 1).then(_phi_index(row)),
+        "phi_index": pl.when(row("total") > 1).then(phi),
         "correlation_distance": _correlation_distance(row),
         "rogers_tanimoto_index": ratio(agreements, agreements + 2 * disagreements),
         "russell_rao_index": ratio(tp, pairs),
@@ -163,7 +158,7 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.hubert_index("label", "cluster")).item()
     0.3333...
     """
-    return pair_expression(label, cluster, "hubert_index", association_scores)
+    return pair_statistics(label, cluster).score(association_scores, "hubert_index")
 
 
 def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
@@ -190,7 +185,7 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.kulczynski_index("label", "cluster")).item()
     0.5
     """
-    return pair_expression(label, cluster, "kulczynski_index", association_scores)
+    return pair_statistics(label, cluster).score(association_scores, "kulczynski_index")
 
 
 def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
@@ -223,7 +218,7 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.mcnemar_index("label", "cluster")).item()
     1.3416...
     """
-    return pair_expression(label, cluster, "mcnemar_index", association_scores)
+    return pair_statistics(label, cluster).score(association_scores, "mcnemar_index")
 
 
 def phi_index(label: Column, cluster: Column) -> pl.Expr:
@@ -260,7 +255,7 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
     >>> flowers.select(ce.phi_index("label", "cluster")).item()
     1.0
     """
-    return pair_expression(label, cluster, "phi_index", association_scores)
+    return pair_statistics(label, cluster).score(association_scores, "phi_index")
 
 
 def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
@@ -290,7 +285,7 @@ def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
     >>> four.select(ce.correlation_distance("label", "cluster")).item()
     0.6666...
     """
-    return pair_expression(label, cluster, "correlation_distance", association_scores)
+    return pair_statistics(label, cluster).score(association_scores, "correlation_distance")
 
 
 def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
@@ -318,7 +313,7 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.rogers_tanimoto_index("label", "cluster")).item()
     0.5
     """
-    return pair_expression(label, cluster, "rogers_tanimoto_index", association_scores)
+    return pair_statistics(label, cluster).score(association_scores, "rogers_tanimoto_index")
 
 
 def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
@@ -347,7 +342,7 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     >>> flowers.select(ce.russell_rao_index("label", "cluster")).item()
     0.3333...
     """
-    return pair_expression(label, cluster, "russell_rao_index", association_scores)
+    return pair_statistics(label, cluster).score(association_scores, "russell_rao_index")
 
 
 def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
@@ -374,7 +369,7 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.sokal_sneath_1_index("label", "cluster")).item()
     0.1666...
     """
-    return pair_expression(label, cluster, "sokal_sneath_1_index", association_scores)
+    return pair_statistics(label, cluster).score(association_scores, "sokal_sneath_1_index")
 
 
 def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
@@ -401,7 +396,7 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.sokal_sneath_2_index("label", "cluster")).item()
     0.8
     """
-    return pair_expression(label, cluster, "sokal_sneath_2_index", association_scores)
+    return pair_statistics(label, cluster).score(association_scores, "sokal_sneath_2_index")
 
 
 def southwood_index(label: Column, cluster: Column) -> pl.Expr:
@@ -428,4 +423,4 @@ def southwood_index(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.southwood_index("label", "cluster")).item()
     0.4
     """
-    return pair_expression(label, cluster, "southwood_index", association_scores)
+    return pair_statistics(label, cluster).score(association_scores, "southwood_index")

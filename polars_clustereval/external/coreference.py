@@ -9,6 +9,7 @@ columns n, copies, label_size and cluster_size.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -18,7 +19,7 @@ from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to
 from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
 
 from .contingency import cells_as_list
-from .pair_counting import pair_expression
+from .pair_counting import pair_statistics
 from .set_matching import f_score
 
 if TYPE_CHECKING:
@@ -122,14 +123,6 @@ def blanc_scores(row: Row, beta: float = 1.0) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-def _coreference_expression(
-    label: Column, cluster: Column, name: str, beta: float = 1.0
-) -> pl.Expr:
-    """Return the score `name` of coreference_scores as an expression on two columns."""
-    statistics = coreference_statistics(label, cluster)
-    return statistics.score(lambda row: coreference_scores(row, beta), name)
-
-
 def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     """MUC precision: the share of links within clusters that are correct.
 
@@ -157,7 +150,7 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     >>> five.select(ce.muc_precision("label", "cluster")).item()
     1.0
     """
-    return _coreference_expression(label, cluster, "muc_precision")
+    return coreference_statistics(label, cluster).score(coreference_scores, "muc_precision")
 
 
 def muc_recall(label: Column, cluster: Column) -> pl.Expr:
@@ -187,7 +180,7 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     >>> five.select(ce.muc_recall("label", "cluster")).item()
     0.6666...
     """
-    return _coreference_expression(label, cluster, "muc_recall")
+    return coreference_statistics(label, cluster).score(coreference_scores, "muc_recall")
 
 
 def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
@@ -228,7 +221,8 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     >>> five.select(ce.muc_f_score("label", "cluster")).item()
     0.8
     """
-    return _coreference_expression(label, cluster, "muc_f_score", beta=check_beta(beta))
+    scores = partial(coreference_scores, beta=check_beta(beta))
+    return coreference_statistics(label, cluster).score(scores, "muc_f_score")
 
 
 def lea_precision(label: Column, cluster: Column) -> pl.Expr:
@@ -259,7 +253,7 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
     >>> five.select(ce.lea_precision("label", "cluster")).item()
     0.8
     """
-    return _coreference_expression(label, cluster, "lea_precision")
+    return coreference_statistics(label, cluster).score(coreference_scores, "lea_precision")
 
 
 def lea_recall(label: Column, cluster: Column) -> pl.Expr:
@@ -291,7 +285,7 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
     >>> five.select(ce.lea_recall("label", "cluster")).item()
     0.6
     """
-    return _coreference_expression(label, cluster, "lea_recall")
+    return coreference_statistics(label, cluster).score(coreference_scores, "lea_recall")
 
 
 def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
@@ -330,7 +324,8 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     >>> five.select(ce.lea_f_score("label", "cluster")).item()
     0.6857...
     """
-    return _coreference_expression(label, cluster, "lea_f_score", beta=check_beta(beta))
+    scores = partial(coreference_scores, beta=check_beta(beta))
+    return coreference_statistics(label, cluster).score(scores, "lea_f_score")
 
 
 def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
@@ -359,7 +354,7 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
     >>> five.select(ce.blanc_precision("label", "cluster")).item()
     0.875
     """
-    return pair_expression(label, cluster, "blanc_precision", blanc_scores)
+    return pair_statistics(label, cluster).score(blanc_scores, "blanc_precision")
 
 
 def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
@@ -389,7 +384,7 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
     >>> five.select(ce.blanc_recall("label", "cluster")).item()
     0.75
     """
-    return pair_expression(label, cluster, "blanc_recall", blanc_scores)
+    return pair_statistics(label, cluster).score(blanc_scores, "blanc_recall")
 
 
 def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
@@ -432,5 +427,5 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
     >>> five.select(ce.blanc_f_score("label", "cluster")).item()
     0.7619...
     """
-    weight = check_beta(beta)
-    return pair_expression(label, cluster, "blanc_f_score", lambda row: blanc_scores(row, weight))
+    scores = partial(blanc_scores, beta=check_beta(beta))
+    return pair_statistics(label, cluster).score(scores, "blanc_f_score")

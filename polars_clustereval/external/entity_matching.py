@@ -11,6 +11,7 @@ explains the columns n, copies, label_size and cluster_size.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
@@ -210,12 +211,6 @@ def k_measure(label: Column, cluster: Column) -> pl.Expr:
     return matching_statistics(label, cluster).score(k_measure_terms, "k_measure")
 
 
-def _closest_expression(label: Column, cluster: Column, name: str, beta: float = 1.0) -> pl.Expr:
-    """Return the score `name` of closest_scores as an expression on two columns."""
-    statistics = resolution_statistics(label, cluster)
-    return statistics.score(lambda row: closest_scores(row, beta), name)
-
-
 def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
     """For each cluster, the highest Jaccard index with any label, averaged over all clusters.
 
@@ -241,7 +236,7 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
     >>> five.select(ce.closest_cluster_precision("label", "cluster")).item()
     0.6666...
     """
-    return _closest_expression(label, cluster, "closest_cluster_precision")
+    return resolution_statistics(label, cluster).score(closest_scores, "closest_cluster_precision")
 
 
 def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
@@ -269,7 +264,7 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
     >>> five.select(ce.closest_cluster_recall("label", "cluster")).item()
     0.8333...
     """
-    return _closest_expression(label, cluster, "closest_cluster_recall")
+    return resolution_statistics(label, cluster).score(closest_scores, "closest_cluster_recall")
 
 
 def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
@@ -308,12 +303,8 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
     >>> five.select(ce.closest_cluster_f_score("label", "cluster")).item()
     0.7407...
     """
-    return _closest_expression(label, cluster, "closest_cluster_f_score", check_beta(beta))
-
-
-def _overlap_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
-    """Return the score `name` of overlap_scores as an expression on two columns."""
-    return coreference_statistics(label, cluster).score(overlap_scores, name)
+    scores = partial(closest_scores, beta=check_beta(beta))
+    return resolution_statistics(label, cluster).score(scores, "closest_cluster_f_score")
 
 
 def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
@@ -341,7 +332,7 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
     >>> five.select(ce.talburt_wang_index("label", "cluster")).item()
     0.8164...
     """
-    return _overlap_expression(label, cluster, "talburt_wang_index")
+    return coreference_statistics(label, cluster).score(overlap_scores, "talburt_wang_index")
 
 
 def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
@@ -370,7 +361,7 @@ def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
     >>> five.select(ce.basic_merge_distance("label", "cluster")).item()
     1.0
     """
-    return _overlap_expression(label, cluster, "basic_merge_distance")
+    return coreference_statistics(label, cluster).score(overlap_scores, "basic_merge_distance")
 
 
 def generalized_merge_distance(
@@ -424,6 +415,5 @@ def generalized_merge_distance(
     >>> five.select(product).item()
     2.0
     """
-    return edit_statistics(label, cluster).score(
-        lambda row: merge_distance(row, split_cost, merge_cost), "generalized_merge_distance"
-    )
+    scores = partial(merge_distance, split_cost=split_cost, merge_cost=merge_cost)
+    return edit_statistics(label, cluster).score(scores, "generalized_merge_distance")

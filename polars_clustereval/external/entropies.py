@@ -101,11 +101,6 @@ def entropy_scores(row: Row) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-def _entropy_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
-    """Return the score `name` of entropy_scores as an expression on two columns."""
-    return information_statistics(label, cluster).score(entropy_scores, name)
-
-
 def label_entropy(label: Column, cluster: Column) -> pl.Expr:
     """Entropy of the labels in nats.
 
@@ -128,7 +123,7 @@ def label_entropy(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.label_entropy("label", "cluster")).item()  # two labels of equal size: ln 2
     0.6931...
     """
-    return _entropy_expression(label, cluster, "label_entropy")
+    return information_statistics(label, cluster).score(entropy_scores, "label_entropy")
 
 
 def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
@@ -153,7 +148,7 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.cluster_entropy("label", "cluster")).item()  # three of equal size: ln 3
     1.0986...
     """
-    return _entropy_expression(label, cluster, "cluster_entropy")
+    return information_statistics(label, cluster).score(entropy_scores, "cluster_entropy")
 
 
 def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
@@ -180,7 +175,7 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.joint_entropy("label", "cluster")).item()
     1.3296...
     """
-    return _entropy_expression(label, cluster, "joint_entropy")
+    return information_statistics(label, cluster).score(entropy_scores, "joint_entropy")
 
 
 def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
@@ -207,7 +202,9 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.label_entropy_given_cluster("label", "cluster")).item()  # ln 2 / 3
     0.2310...
     """
-    return _entropy_expression(label, cluster, "label_entropy_given_cluster")
+    return information_statistics(label, cluster).score(
+        entropy_scores, "label_entropy_given_cluster"
+    )
 
 
 def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
@@ -234,7 +231,9 @@ def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
     >>> flowers.select(ce.cluster_entropy_given_label("label", "cluster")).item()  # no label split
     0.0
     """
-    return _entropy_expression(label, cluster, "cluster_entropy_given_label")
+    return information_statistics(label, cluster).score(
+        entropy_scores, "cluster_entropy_given_label"
+    )
 
 
 def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
@@ -259,4 +258,4 @@ def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     >>> flowers.select(ce.mutual_info_score("label", "cluster")).item()  # equal partitions: ln 2
     0.6931...
     """
-    return _entropy_expression(label, cluster, "mutual_info_score")
+    return information_statistics(label, cluster).score(entropy_scores, "mutual_info_score")

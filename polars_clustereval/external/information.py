@@ -8,7 +8,7 @@ of mi, hl and hc for random labelings with the same group sizes.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -28,9 +28,6 @@ from .expected_information import (
     expected_entropy_terms,
     expected_sums_as_list,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 AverageMethod = Literal["arithmetic", "geometric", "min", "max"]
 NormalizedMethod = Literal["arithmetic", "geometric", "min", "max", "joint"]
@@ -78,21 +75,19 @@ def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
     return pl.when(hl + hc == 0).then(1.0).otherwise(score)
 
 
-def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
-    """Return adjusted_mutual_info_score and expected_mutual_info."""
-    score = adjusted_mutual_info(row, average_method)
-    return {"adjusted_mutual_info_score": score, "expected_mutual_info": row("emi")}
-
-
 def information_scores(
     row: Row, average_method: str = "arithmetic", beta: float = 1.0, *, adjusted: bool = False
 ) -> Terms:
     """Return the scores of this module; those that need emi, ehl and ehc if `adjusted`."""
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     larger = pl.max_horizontal(hl, hc)
+    adjusted_scores = {
+        "adjusted_mutual_info_score": adjusted_mutual_info(row, average_method),
+        "expected_mutual_info": row("emi"),
+    }
     return {
         "normalized_mutual_info_score": _normalized_mutual_info_score(row, average_method),
-        **(_adjusted_information_scores(row, average_method) if adjusted else {}),
+        **(adjusted_scores if adjusted else {}),
         "homogeneity_score": ratio_or(mi, mi + hl, 1.0),
         "completeness_score": ratio_or(mi, mi + hc, 1.0),
         "v_measure_score": _v_measure_score(row, beta),
@@ -105,17 +100,6 @@ def information_scores(
 # ----------------------------------------------------------------------------------------------
 # Expressions
 # ----------------------------------------------------------------------------------------------
-
-
-def _information_expression(
-    label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms] = information_scores
-) -> pl.Expr:
-    """Return the score `name` as an expression on the label and cluster columns.
-
-    `scores` is a function that returns several scores, and `name` is the name of one of them. The
-    argument of `scores` is a function that returns a field of information_statistics by name.
-    """
-    return information_statistics(label, cluster).score(scores, name)
 
 
 def normalized_mutual_info_score(
@@ -166,7 +150,7 @@ def normalized_mutual_info_score(
     """
     check_choice("average_method", average_method, NORMALIZED_AVERAGES)
     scores = partial(information_scores, average_method=average_method)
-    return _information_expression(label, cluster, "normalized_mutual_info_score", scores)
+    return information_statistics(label, cluster).score(scores, "normalized_mutual_info_score")
 
 
 def adjusted_mutual_info_score(
@@ -219,7 +203,7 @@ def adjusted_mutual_info_score(
     """
     check_choice("average_method", average_method, _AVERAGES)
     statistics = adjusted_information_statistics(label, cluster)
-    scores = partial(_adjusted_information_scores, average_method=average_method)
+    scores = partial(information_scores, average_method=average_method, adjusted=True)
     return statistics.score(scores, "adjusted_mutual_info_score")
 
 
@@ -247,7 +231,7 @@ def homogeneity_score(label: Column, cluster: Column) -> pl.Expr:
     >>> flowers.select(ce.homogeneity_score("label", "cluster")).item()  # splitting costs nothing
     1.0
     """
-    return _information_expression(label, cluster, "homogeneity_score")
+    return information_statistics(label, cluster).score(information_scores, "homogeneity_score")
 
 
 def completeness_score(label: Column, cluster: Column) -> pl.Expr:
@@ -272,7 +256,7 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
     >>> flowers.select(ce.completeness_score("label", "cluster")).item()  # label a is split
     0.6666...
     """
-    return _information_expression(label, cluster, "completeness_score")
+    return information_statistics(label, cluster).score(information_scores, "completeness_score")
 
 
 def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
@@ -312,7 +296,7 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
     0.4796...
     """
     scores = partial(information_scores, beta=check_beta(beta))
-    return _information_expression(label, cluster, "v_measure_score", scores)
+    return information_statistics(label, cluster).score(scores, "v_measure_score")
 
 
 def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
@@ -340,7 +324,9 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.variation_of_information("label", "cluster")).item()
     0.8675...
     """
-    return _information_expression(label, cluster, "variation_of_information")
+    return information_statistics(label, cluster).score(
+        information_scores, "variation_of_information"
+    )
 
 
 def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Expr:
@@ -365,7 +351,9 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
     >>> flowers.select(ce.normalized_variation_of_information("label", "cluster")).item()  # worst
     1.0
     """
-    return _information_expression(label, cluster, "normalized_variation_of_information")
+    return information_statistics(label, cluster).score(
+        information_scores, "normalized_variation_of_information"
+    )
 
 
 def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
@@ -391,4 +379,6 @@ def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.normalized_information_distance("label", "cluster")).item()  # 1 - 0.4206
     0.5793...
     """
-    return _information_expression(label, cluster, "normalized_information_distance")
+    return information_statistics(label, cluster).score(
+        information_scores, "normalized_information_distance"
+    )

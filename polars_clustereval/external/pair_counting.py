@@ -17,7 +17,6 @@ all pairs.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -34,9 +33,6 @@ from .contingency import (
     label_pair_terms,
     pair_count_terms,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
@@ -89,35 +85,6 @@ def pair_shares(row: Row) -> list[pl.Expr]:
     return [row(name) for name in ("tp_share", "fp_share", "fn_share", "tn_share")]
 
 
-def _one_if_equal(row: Row, score: pl.Expr) -> pl.Expr:
-    """Return `score`, or 1, as in scikit-learn, if label and cluster agree on every pair."""
-    return pl.when(row("fp") + row("fn") == 0).then(1.0).otherwise(score)
-
-
-def _adjusted_rand_score(row: Row) -> pl.Expr:
-    """Return the adjusted Rand index, or NULL or NaN for equal trivial partitions.
-
-    The denominator is a sum of nonnegative products, so no digits are lost to cancellation.
-    """
-    tp, fp, fn, tn = pair_shares(row)
-    return ratio(2 * (tp * tn - fn * fp), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
-
-
-def _fowlkes_mallows_score(row: Row) -> pl.Expr:
-    """Return the Fowlkes-Mallows score, or 0 if tp is 0, as scikit-learn does."""
-    tp = to_double(row("tp"))
-    score = (tp / to_double(row("tp") + row("fp"))).sqrt() * (
-        tp / to_double(row("tp") + row("fn"))
-    ).sqrt()
-    return pl.when(tp == 0).then(0.0).otherwise(score)
-
-
-def _pair_f_score(row: Row, beta: float) -> pl.Expr:
-    """Return the F score of pair precision and pair recall, or NULL if it is 0 / 0."""
-    weighted = (1 + beta * beta) * to_double(row("tp"))
-    return ratio(weighted, weighted + beta * beta * to_double(row("fn")) + to_double(row("fp")))
-
-
 def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
     """Return (FM - E) / (1 - E), the Fowlkes-Mallows score FM corrected for chance.
 
@@ -168,13 +135,20 @@ def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
 def pair_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return the scores that are computed from pair counts alone."""
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
+    s, x, y, t = pair_shares(row)
+    # The divisor is a sum of nonnegative products, so no digits are lost to cancellation.
+    adjusted_rand = ratio(2 * (s * t - y * x), (s + y) * (y + t) + (s + x) * (x + t))
+    precision, recall = to_double(tp) / to_double(tp + fp), to_double(tp) / to_double(tp + fn)
+    weighted, square = (1 + beta * beta) * to_double(tp), beta * beta
+    # The conventions for 0 / 0 are those of scikit-learn.
+    one_if_equal, zero_without_tp = pl.when(fp + fn == 0).then(1.0), pl.when(tp == 0).then(0.0)
     return {
-        "rand_score": _one_if_equal(row, ratio(tp + tn, tp + fp + fn + tn)),
-        "adjusted_rand_score": _one_if_equal(row, _adjusted_rand_score(row)),
-        "fowlkes_mallows_score": _fowlkes_mallows_score(row),
+        "rand_score": one_if_equal.otherwise(ratio(tp + tn, tp + fp + fn + tn)),
+        "adjusted_rand_score": one_if_equal.otherwise(adjusted_rand),
+        "fowlkes_mallows_score": zero_without_tp.otherwise(precision.sqrt() * recall.sqrt()),
         "pair_precision": ratio(tp, tp + fp),
         "pair_recall": ratio(tp, tp + fn),
-        "pair_f_score": _pair_f_score(row, beta),
+        "pair_f_score": ratio(weighted, weighted + square * to_double(fn) + to_double(fp)),
         "jaccard_index": ratio(tp, tp + fp + fn),
         "mirkin_metric": 2 * to_double(fp + fn),
     }
@@ -182,10 +156,10 @@ def pair_scores(row: Row, beta: float = 1.0) -> Terms:
 
 def adjusted_pair_scores(row: Row) -> Terms:
     """Return the adjusted Fowlkes-Mallows score and the multinomial adjusted Rand index."""
-    has_pairs = row("total") > 1
-    fowlkes_mallows = _adjusted_fowlkes_mallows_score(row)
     return {
-        "adjusted_fowlkes_mallows_score": pl.when(has_pairs).then(fowlkes_mallows),
+        "adjusted_fowlkes_mallows_score": pl.when(row("total") > 1).then(
+            _adjusted_fowlkes_mallows_score(row)
+        ),
         "multinomial_adjusted_rand_score": _multinomial_adjusted_rand_score(row),
     }
 
@@ -193,18 +167,6 @@ def adjusted_pair_scores(row: Row) -> Terms:
 # ----------------------------------------------------------------------------------------------
 # Expressions
 # ----------------------------------------------------------------------------------------------
-
-
-def pair_expression(
-    label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms]
-) -> pl.Expr:
-    """Return a score as an expression of the label and cluster columns, with the alias `name`.
-
-    `scores` is a function such as pair_scores that returns several scores, and `name` is the name
-    of one of them. The argument of `scores` is a function that returns a field of pair_statistics
-    by name.
-    """
-    return pair_statistics(label, cluster).score(scores, name)
 
 
 def rand_score(label: Column, cluster: Column) -> pl.Expr:
@@ -240,7 +202,7 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
     >>> runs.group_by("run").agg(ce.rand_score("label", "cluster")).sort("run").rows()
     [(1, 1.0), (2, 0.5)]
     """
-    return pair_expression(label, cluster, "rand_score", pair_scores)
+    return pair_statistics(label, cluster).score(pair_scores, "rand_score")
 
 
 def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
@@ -275,7 +237,7 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     >>> flowers.select(ce.adjusted_rand_score("label", "cluster")).item()
     -0.5
     """
-    return pair_expression(label, cluster, "adjusted_rand_score", pair_scores)
+    return pair_statistics(label, cluster).score(pair_scores, "adjusted_rand_score")
 
 
 def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
@@ -304,7 +266,7 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.fowlkes_mallows_score("label", "cluster")).item()
     0.4714...
     """
-    return pair_expression(label, cluster, "fowlkes_mallows_score", pair_scores)
+    return pair_statistics(label, cluster).score(pair_scores, "fowlkes_mallows_score")
 
 
 def pair_precision(label: Column, cluster: Column) -> pl.Expr:
@@ -333,7 +295,7 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
     >>> flowers.select(ce.pair_precision("label", "cluster")).item()
     1.0
     """
-    return pair_expression(label, cluster, "pair_precision", pair_scores)
+    return pair_statistics(label, cluster).score(pair_scores, "pair_precision")
 
 
 def pair_recall(label: Column, cluster: Column) -> pl.Expr:
@@ -362,7 +324,7 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
     >>> flowers.select(ce.pair_recall("label", "cluster")).item()
     1.0
     """
-    return pair_expression(label, cluster, "pair_recall", pair_scores)
+    return pair_statistics(label, cluster).score(pair_scores, "pair_recall")
 
 
 def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
@@ -406,9 +368,8 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
     >>> six.select(ce.pair_f_score("label", "cluster", beta=2.0)).item()
     0.3703...
     """
-    return pair_expression(
-        label, cluster, "pair_f_score", partial(pair_scores, beta=check_beta(beta))
-    )
+    scores = partial(pair_scores, beta=check_beta(beta))
+    return pair_statistics(label, cluster).score(scores, "pair_f_score")
 
 
 def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
@@ -436,7 +397,7 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.jaccard_index("label", "cluster")).item()
     0.2857...
     """
-    return pair_expression(label, cluster, "jaccard_index", pair_scores)
+    return pair_statistics(label, cluster).score(pair_scores, "jaccard_index")
 
 
 def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
@@ -464,7 +425,7 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.mirkin_metric("label", "cluster")).item()
     10.0
     """
-    return pair_expression(label, cluster, "mirkin_metric", pair_scores)
+    return pair_statistics(label, cluster).score(pair_scores, "mirkin_metric")
 
 
 def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
@@ -493,7 +454,9 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.adjusted_fowlkes_mallows_score("label", "cluster")).item()
     0.2629...
     """
-    return pair_expression(label, cluster, "adjusted_fowlkes_mallows_score", adjusted_pair_scores)
+    return pair_statistics(label, cluster).score(
+        adjusted_pair_scores, "adjusted_fowlkes_mallows_score"
+    )
 
 
 def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
@@ -525,4 +488,6 @@ def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.multinomial_adjusted_rand_score("label", "cluster")).item()
     0.2105...
     """
-    return pair_expression(label, cluster, "multinomial_adjusted_rand_score", adjusted_pair_scores)
+    return pair_statistics(label, cluster).score(
+        adjusted_pair_scores, "multinomial_adjusted_rand_score"
+    )

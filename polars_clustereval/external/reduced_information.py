@@ -317,14 +317,6 @@ def reduced_scores(row: Row) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-def _reduced_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
-    """Return a score of reduced_scores as an expression of the label and cluster columns.
-
-    `name` is the name of the score.
-    """
-    return reduced_statistics(label, cluster).score(reduced_scores, name)
-
-
 def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     """Mutual information minus the information in the contingency table itself, in nats per row.
 
@@ -361,7 +353,7 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     >>> five.select(ce.reduced_mutual_info_score("label", "cluster")).item()
     0.1372...
     """
-    return _reduced_expression(label, cluster, "reduced_mutual_info_score")
+    return reduced_statistics(label, cluster).score(reduced_scores, "reduced_mutual_info_score")
 
 
 def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
@@ -393,4 +385,6 @@ def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.E
     >>> five.select(ce.normalized_reduced_mutual_info_score("label", "cluster")).item()
     0.5555...
     """
-    return _reduced_expression(label, cluster, "normalized_reduced_mutual_info_score")
+    return reduced_statistics(label, cluster).score(
+        reduced_scores, "normalized_reduced_mutual_info_score"
+    )

@@ -15,6 +15,7 @@ the row's label with any cluster.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -154,14 +155,6 @@ def matching_scores(row: Row, beta: float = 1.0) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-def _matching_expression(label: Column, cluster: Column, name: str, beta: float = 1.0) -> pl.Expr:
-    """Return a score of matching_scores as an expression of the label and cluster columns.
-
-    `name` is the name of the score.
-    """
-    return matching_statistics(label, cluster).score(lambda row: matching_scores(row, beta), name)
-
-
 def purity(label: Column, cluster: Column) -> pl.Expr:
     """Share of rows that have the majority label of their cluster.
 
@@ -188,7 +181,7 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.purity("label", "cluster")).item()
     0.8333...
     """
-    return _matching_expression(label, cluster, "purity")
+    return matching_statistics(label, cluster).score(matching_scores, "purity")
 
 
 def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
@@ -214,7 +207,7 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.inverse_purity("label", "cluster")).item()
     0.6666...
     """
-    return _matching_expression(label, cluster, "inverse_purity")
+    return matching_statistics(label, cluster).score(matching_scores, "inverse_purity")
 
 
 def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
@@ -243,7 +236,7 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.class_f_measure("label", "cluster")).item()
     0.8
     """
-    return _matching_expression(label, cluster, "class_f_measure")
+    return matching_statistics(label, cluster).score(matching_scores, "class_f_measure")
 
 
 def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
@@ -273,7 +266,7 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.split_join_distance("label", "cluster")).item()
     3.0
     """
-    return _matching_expression(label, cluster, "split_join_distance")
+    return matching_statistics(label, cluster).score(matching_scores, "split_join_distance")
 
 
 def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
@@ -302,7 +295,7 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.bcubed_precision("label", "cluster")).item()
     0.8333...
     """
-    return _matching_expression(label, cluster, "bcubed_precision")
+    return matching_statistics(label, cluster).score(matching_scores, "bcubed_precision")
 
 
 def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
@@ -331,7 +324,7 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.bcubed_recall("label", "cluster")).item()
     0.5555...
     """
-    return _matching_expression(label, cluster, "bcubed_recall")
+    return matching_statistics(label, cluster).score(matching_scores, "bcubed_recall")
 
 
 def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
@@ -372,7 +365,8 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
     >>> six.select(ce.bcubed_f_score("label", "cluster", beta=2.0)).item()
     0.5952...
     """
-    return _matching_expression(label, cluster, "bcubed_f_score", beta=check_beta(beta))
+    scores = partial(matching_scores, beta=check_beta(beta))
+    return matching_statistics(label, cluster).score(scores, "bcubed_f_score")
 
 
 def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
@@ -403,7 +397,7 @@ def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.element_centric_similarity("label", "cluster")).item()
     0.5555...
     """
-    return _matching_expression(label, cluster, "element_centric_similarity")
+    return matching_statistics(label, cluster).score(matching_scores, "element_centric_similarity")
 
 
 def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
@@ -429,7 +423,7 @@ def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
     >>> flowers.select(ce.exact_match_precision("label", "cluster")).item()
     0.3333...
     """
-    return _matching_expression(label, cluster, "exact_match_precision")
+    return matching_statistics(label, cluster).score(matching_scores, "exact_match_precision")
 
 
 def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
@@ -455,7 +449,7 @@ def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
     >>> flowers.select(ce.exact_match_recall("label", "cluster")).item()
     0.5
     """
-    return _matching_expression(label, cluster, "exact_match_recall")
+    return matching_statistics(label, cluster).score(matching_scores, "exact_match_recall")
 
 
 def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
@@ -483,4 +477,4 @@ def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
     >>> flowers.select(ce.exact_match_f_score("label", "cluster")).item()
     0.4
     """
-    return _matching_expression(label, cluster, "exact_match_f_score")
+    return matching_statistics(label, cluster).score(matching_scores, "exact_match_f_score")
