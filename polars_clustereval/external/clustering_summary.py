@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.checks import (
-    check_frame,
-    check_groupable,
-    check_noise_as,
-    check_partition_keys,
-    check_weight,
-    key_columns,
-)
+from polars_clustereval.base.checks import check_weight
 from polars_clustereval.base.exact import (
     PLACES_OF_SHARES,
     from_fixed_point,
@@ -26,7 +19,7 @@ from polars_clustereval.base.exact import (
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
 from polars_clustereval.base.tables import table_function
 
-from .contingency import ContingencyTable, LabelOptions, flag_groups, is_noise
+from .contingency import ContingencyTable, LabelOptions, check_columns, flag_groups, is_noise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,17 +142,10 @@ def _read_names(
     In the result, each label is a struct that contains a name. The struct is not NULL even if the
     name is NULL, so that rows without a name are counted. Without `name`, all labels are the same.
     """
-    lazy = check_frame(frame)
-    check_noise_as(options.noise, options.noise_as)
-    keys = check_partition_keys(lazy, options.partition_by, results)
-    rows = lazy.select(
-        *key_columns(keys),
-        check_groupable(lazy, cluster, "cluster"),
-        *([] if name is None else [check_groupable(lazy, name, "name")]),
-        check_weight(lazy, options.weight, keys).alias("n"),
-    )
-    by = [*keys, "cluster"] if name is None else [*keys, "cluster", "name"]
-    counts = rows.group_by(by).agg(pl.col("n").sum())
+    given = {"cluster": cluster} | ({} if name is None else {"name": name})
+    lazy, keys, columns = check_columns(frame, given, options, results)
+    rows = lazy.select(*columns, check_weight(lazy, options.weight, keys).alias("n"))
+    counts = rows.group_by(*keys, *given).agg(pl.col("n").sum())
     names = pl.struct(pl.lit(None).alias("name")) if name is None else pl.struct("name")
     groups = counts.with_columns(label=names)
     return ContingencyTable(flag_groups(groups, is_noise(rows, options.noise), options), keys)

@@ -47,7 +47,7 @@ from polars_clustereval.base.frames import (
 from polars_clustereval.base.tables import table_function
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 #: The counts of rows, labels and clusters with which reports begin.
 ROW_COUNTS = tuple(LABEL_COUNTS)
@@ -188,6 +188,21 @@ class ContingencyTable:
         return to_user_frame(frame, lazy, self.keys, metrics)
 
 
+def check_columns(
+    frame: object, columns: Mapping[str, Column], options: LabelOptions, results: Sequence[str]
+) -> tuple[pl.LazyFrame, dict[str, str], list[pl.Expr]]:
+    """Check the user's arguments, and return the frame, the partition keys and the columns.
+
+    `columns` maps parameters to the user's columns, which the result contains after the partition
+    columns. `results` lists the columns of the final result besides the partition columns.
+    """
+    lazy = check_frame(frame)
+    check_noise_as(options.noise, options.noise_as)
+    keys = check_partition_keys(lazy, options.partition_by, results)
+    checked = [check_groupable(lazy, column, name) for name, column in columns.items()]
+    return lazy, keys, [*key_columns(keys), *checked]
+
+
 def read_contingency_table(
     frame: pl.DataFrame | pl.LazyFrame,
     label: Column,
@@ -200,24 +215,15 @@ def read_contingency_table(
     """Check the user's arguments, and group the rows of `frame` into a ContingencyTable.
 
     All tables and reports are computed from the ContingencyTable, so the user's rows are read only
-    once, or twice if weights must be checked. `results` lists the columns of the final result
-    besides the partition columns. If `keep_nulls` is True, groups without a label keep their
-    cluster, and groups without a cluster keep their label. Otherwise, all rows with a NULL may form
-    a single group.
+    once, or twice if weights must be checked. If `keep_nulls` is True, groups without a label keep
+    their cluster, and groups without a cluster keep their label. Otherwise, all rows with a NULL
+    may form a single group.
     """
-    lazy = check_frame(frame)
-    check_noise_as(options.noise, options.noise_as)
-    keys = check_partition_keys(lazy, options.partition_by, results)
-    columns = [
-        check_groupable(lazy, label, "label"),
-        check_groupable(lazy, cluster, "cluster"),
-        check_weight(lazy, options.weight, keys).alias("n"),
-    ]
-    rows = lazy.select(*key_columns(keys), *columns)
-    noisy = is_noise(rows, options.noise)
-    return ContingencyTable(
-        flag_groups(_count_cells(rows, list(keys), keep_nulls=keep_nulls), noisy, options), keys
-    )
+    sides = {"label": label, "cluster": cluster}
+    lazy, keys, columns = check_columns(frame, sides, options, results)
+    rows = lazy.select(*columns, check_weight(lazy, options.weight, keys).alias("n"))
+    groups = _count_cells(rows, list(keys), keep_nulls=keep_nulls)
+    return ContingencyTable(flag_groups(groups, is_noise(rows, options.noise), options), keys)
 
 
 # Types of whole numbers, by the bits of the signed type that holds them. Two UInt64 do not fit into

@@ -67,21 +67,26 @@ _EXACT_SCORES = ("exact_match_precision", "exact_match_recall", "exact_match_f_s
 
 def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition of `table`, with all statistics that the report needs."""
-    labels, clusters = _labels_with_jaccard(table), _clusters_with_jaccard(table)
+    copies = pl.col("copies")
+    label_terms = {"n_labels": copies} | label_pair_terms(pl.col) | closest_label_terms(pl.col)
+    cluster_terms = {"n_clusters": copies} | cluster_pair_terms(pl.col)
+    cluster_terms |= closest_cluster_terms(pl.col)
     counts = table.add_totals(
         table.row_counts,
-        table.sum_by_partition(labels, _label_sum_terms()),
-        table.sum_by_partition(clusters, _cluster_sum_terms()),
+        table.sum_by_partition(_labels_with_jaccard(table), label_terms),
+        table.sum_by_partition(_clusters_with_jaccard(table), cluster_terms),
     )
     counts = add_stages(counts, table_options).cache()
     label_sizes = _count_sizes(table, table.label_sizes, "label_size", counts)
     cluster_sizes = _count_sizes(table, table.cluster_sizes, "cluster_size", counts)
+    cells = add_stages(table.sized_cells, cell_difference_terms)
+    cell_terms = cell_pair_terms(pl.col) | cell_information_terms(pl.col)
+    cell_terms |= cell_matching_terms(pl.col) | cell_lea_terms(pl.col)
+    cell_sizes = table.cells.group_by(*table.keys, "n").agg(copies.sum())
     totals = table.add_totals(
         counts,
-        table.sum_by_partition(
-            add_stages(table.sized_cells, cell_difference_terms), _cell_sum_terms()
-        ),
-        table.sum_by_partition(_count_cells_by_size(table), cell_table_terms(pl.col)),
+        table.sum_by_partition(cells, cell_terms),
+        table.sum_by_partition(cell_sizes, cell_table_terms(pl.col)),
         table.sum_by_partition(label_sizes, label_table_terms(pl.col)),
         table.sum_by_partition(cluster_sizes, cluster_table_terms(pl.col)),
     )
@@ -121,33 +126,6 @@ def _count_sizes(
     return table.join_partitions(histogram, counts)
 
 
-def _count_cells_by_size(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition and cell size n, where copies is the number of such cells."""
-    return table.cells.group_by(*table.keys, "n").agg(pl.col("copies").sum())
-
-
-def _cell_sum_terms() -> Terms:
-    """Return expressions for the columns that are summed over the cells of a partition."""
-    return {
-        **cell_pair_terms(pl.col),
-        **cell_information_terms(pl.col),
-        **cell_matching_terms(pl.col),
-        **cell_lea_terms(pl.col),
-    }
-
-
-def _label_sum_terms() -> Terms:
-    """Return expressions for the columns that are summed over the labels of a partition."""
-    labels = {"n_labels": pl.col("copies")}
-    return labels | label_pair_terms(pl.col) | closest_label_terms(pl.col)
-
-
-def _cluster_sum_terms() -> Terms:
-    """Return expressions for the columns that are summed over the clusters of a partition."""
-    clusters = {"n_clusters": pl.col("copies")}
-    return clusters | cluster_pair_terms(pl.col) | closest_cluster_terms(pl.col)
-
-
 def _shares_of_pairs(row: Row) -> Terms:
     """Return expressions for tp_share, fp_share, fn_share and tn_share of a partition."""
     shares = pair_share_terms(row)
@@ -162,8 +140,7 @@ def _row_sums(row: Row) -> Terms:
 
 def resolution_scores(split_cost: str, merge_cost: str, beta: float) -> Terms:
     """Return the measures of the report, from the columns of resolution_totals."""
-    distance = merge_distance(pl.col, split_cost, merge_cost)
-    weight = check_beta(beta)
+    distance, weight = merge_distance(pl.col, split_cost, merge_cost), check_beta(beta)
     pairs, matches = pair_scores(pl.col, weight), matching_scores(pl.col, weight)
     return {
         **{name: pairs[name] for name in _PAIR_SCORES},

@@ -25,12 +25,9 @@ from polars_clustereval.base.checks import (
     Column,
     check_column,
     check_column_names,
-    check_frame,
     check_groupable,
     check_is_frame,
-    check_noise_as,
     check_noise_value,
-    check_partition_keys,
     equals_noise,
     is_number,
     is_whole_number,
@@ -48,6 +45,7 @@ from polars_clustereval.base.frames import (
 )
 from polars_clustereval.errors import ClusterEvalError
 
+from .contingency import check_columns
 from .graph_paths import LINK_COLUMNS, find_tree_edges, measure_diameters
 
 if TYPE_CHECKING:
@@ -119,12 +117,10 @@ def _read_edges(
     """
     lazy = check_is_frame(frame, "edges")
     check_column_names(list(keys.values()), "edges: partition_by", lazy.collect_schema().names())
-    ends = [
-        check_groupable(lazy, columns.left, "left"),
-        check_groupable(lazy, columns.right, "right"),
-    ]
+    ends = {"left": columns.left, "right": columns.right}
+    values = [*key_columns(keys), *(check_groupable(lazy, x, name) for name, x in ends.items())]
     if columns.weight is None:
-        return lazy.select(*key_columns(keys), *ends, weight=pl.lit(1.0)), None
+        return lazy.select(*values, weight=pl.lit(1.0)), None
     weight = check_column(lazy, columns.weight, "weight")
     dtype = lazy.select(weight).collect_schema()["weight"]
     if not (dtype.is_numeric() or dtype == pl.Null):
@@ -135,22 +131,17 @@ def _read_edges(
     number = weight.cast(pl.Float64)
     is_good = (number.is_finite() & (number >= 0)).fill_null(False)
     facts = lazy.select(value=weight.filter(~is_good).first(), n=(~is_good).sum())
-    return lazy.select(*key_columns(keys), *ends, weight=number), facts
-
-
-def _edge_weight_error(got: str) -> ClusterEvalError:
-    """Return the error for an invalid edge weight, where `got` is its value or type as text."""
-    return ClusterEvalError(
-        f"weight: expected finite numbers >= 0, got {got}; leave out edges without a weight, or "
-        "give them one"
-    )
+    return lazy.select(*values, weight=number), facts
 
 
 def _check_edge_weights(facts: pl.DataFrame) -> None:
     """Raise an error if there are invalid edge weights, the first of which comes first."""
     value, n = facts.row(0)
     if n:
-        raise _edge_weight_error(show_value(value))
+        raise ClusterEvalError(
+            f"weight: expected finite numbers >= 0, got {show_value(value)}; leave out edges "
+            "without a weight, or give them one"
+        )
 
 
 def _check_weight_sums(facts: pl.DataFrame) -> None:
@@ -191,29 +182,22 @@ def read_graph(
 
     `results` lists the columns of the final result besides the partition columns.
     """
-    lazy = check_frame(frame)
-    check_noise_as(options.noise, options.noise_as)
-    keys = check_partition_keys(lazy, options.partition_by, results)
-    values = [
-        check_groupable(lazy, columns.id, "id"),
-        check_groupable(lazy, columns.cluster, "cluster"),
-    ]
-    rows = lazy.select(*key_columns(keys), *values)
+    of_nodes = {"id": columns.id, "cluster": columns.cluster}
+    lazy, keys, values = check_columns(frame, of_nodes, options, results)
+    rows = lazy.select(values)
     ends, bad_weights = _read_edges(edges, columns, keys)
     schema = rows.collect_schema()
     of_ends = {name: schema[name] for name in keys} | {"left": schema["id"], "right": schema["id"]}
     ends = align_structs(ends, of_ends)
     _check_end_types(rows, ends, keys)
     if options.noise is not None:
-        check_noise_value(options.noise, rows.collect_schema()["cluster"])
-    of_id = rows.collect_schema()["id"]
+        check_noise_value(options.noise, schema["cluster"])
+    of_id = schema["id"]
     if of_id.is_integer():
         types = {ends.collect_schema()[end] for end in ("left", "right")} | {of_id}
         wide = of_id if len(types) == 1 else pl.Int128()
-        rows, ends = (
-            rows.with_columns(pl.col("id").cast(wide)),
-            ends.with_columns(pl.col("left", "right").cast(wide)),
-        )
+        rows = rows.with_columns(pl.col("id").cast(wide))
+        ends = ends.with_columns(pl.col("left", "right").cast(wide))
     if bad_weights is not None:
         ends = raise_on_collect(ends, bad_weights, _check_edge_weights)
     return Graph(rows, ends, keys, options, of_id)

@@ -14,12 +14,7 @@ from polars_clustereval.base.checks import (
     NoiseAs,
     check_beta,
     check_choice,
-    check_frame,
-    check_groupable,
     check_metrics,
-    check_noise_as,
-    check_partition_keys,
-    key_columns,
     raise_on_collect,
     show_value,
 )
@@ -34,6 +29,7 @@ from .contingency import (
     ContingencyTable,
     LabelOptions,
     cell_pair_terms,
+    check_columns,
     cluster_pair_terms,
     is_noise,
     label_pair_terms,
@@ -67,12 +63,6 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------------------------------------
 
 
-# All statistics except the matching statistics and the expected mutual information.
-_PAIR_STATISTICS = (
-    *("tp", "fp", "fn", "tn", "links"),
-    *("tp_share", "fp_share", "fn_share", "tn_share", "links_share"),
-)
-_INFORMATION_STATISTICS = ("mi", "hl", "hc")
 _EXPECTED_STATISTICS = ("emi", "ehl", "ehc")
 
 
@@ -83,13 +73,17 @@ def external_statistics(
 
     `labels` is the result of _labels_with_best_match, if the caller has already computed it.
     """
+    cells = add_stages(table.sized_cells, cell_difference_terms)
+    labels = _labels_with_best_match(table) if labels is None else labels
+    cell_terms = cell_pair_terms(pl.col) | cell_link_terms(pl.col)
+    cell_terms |= cell_information_terms(pl.col) | cell_matching_terms(pl.col)
+    label_terms = label_pair_terms(pl.col) | label_matching_terms(pl.col)
+    cluster_terms = cluster_pair_terms(pl.col) | cluster_matching_terms(pl.col)
     totals = table.add_totals(
         table.row_counts,
-        table.sum_by_partition(_cells_with_differences(table), _all_cell_terms()),
-        table.sum_by_partition(
-            _labels_with_best_match(table) if labels is None else labels, _all_label_terms()
-        ),
-        table.sum_by_partition(table.cluster_sizes, _all_cluster_terms()),
+        table.sum_by_partition(cells, cell_terms),
+        table.sum_by_partition(labels, label_terms),
+        table.sum_by_partition(table.cluster_sizes, cluster_terms),
         *([expected_totals(table)] if adjusted else []),
     )
     stages = (pair_count_terms, pair_share_terms, information_terms, matching_terms)
@@ -98,19 +92,11 @@ def external_statistics(
         *("total", "n_dropped", "n_noise"),
         *MATCHING_COUNTS,
         *matching_terms(pl.col),
-        *_PAIR_STATISTICS,
-        *_INFORMATION_STATISTICS,
+        *("tp", "fp", "fn", "tn", "links"),
+        *("tp_share", "fp_share", "fn_share", "tn_share", "links_share"),
+        *("mi", "hl", "hc"),
         *(_EXPECTED_STATISTICS if adjusted else ()),
     )
-
-
-def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per contingency cell, with the number of rows expected under independence.
-
-    The result adds three columns to table.sized_cells. mean is the expected number of rows,
-    difference is n - mean, and size_product is label_size x cluster_size.
-    """
-    return add_stages(table.sized_cells, cell_difference_terms)
 
 
 def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
@@ -123,41 +109,6 @@ def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
         best_match_rows=pl.col("match_rows").max(),
     )
     return best.with_columns(copies=pl.lit(1, pl.Int64))
-
-
-def _all_cell_terms() -> Terms:
-    """Return the columns that the report sums over the contingency cells of a partition.
-
-    The columns are cell_pairs (the number of ordered pairs of rows), links, exact_matches, the
-    terms of the information scores, and the B-cubed terms. The expressions refer to the columns of
-    _cells_with_differences.
-    """
-    return {
-        **cell_pair_terms(pl.col),
-        **cell_link_terms(pl.col),
-        **cell_information_terms(pl.col),
-        **cell_matching_terms(pl.col),
-    }
-
-
-def _all_label_terms() -> Terms:
-    """Return the columns that the report sums over the labels of a partition.
-
-    The columns are label_pairs (the number of ordered pairs of rows), n_labels,
-    in_majority_clusters (a number of rows) and fixed_matched_rows. The expressions refer to the
-    columns of _labels_with_best_match.
-    """
-    return {**label_pair_terms(pl.col), **label_matching_terms(pl.col)}
-
-
-def _all_cluster_terms() -> Terms:
-    """Return the columns that the report sums over the clusters of a partition.
-
-    The columns are cluster_pairs (the number of ordered pairs of rows), n_clusters and
-    in_majority_labels (a number of rows). The expressions refer to the columns of
-    ContingencyTable.cluster_sizes.
-    """
-    return {**cluster_pair_terms(pl.col), **cluster_matching_terms(pl.col)}
 
 
 def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Terms:
@@ -557,7 +508,10 @@ def size_records(
     `record` is None, id is the row number. If `count_unlabeled` is True, rows without a label are
     included in cluster_size.
     """
-    rows, keys = _read_records(frame, label, cluster, record, options, results)
+    names = {"label": label, "cluster": cluster} | ({} if record is None else {"id": record})
+    lazy, keys, columns = check_columns(frame, names, options, results)
+    rows = lazy.select(columns)
+    rows = rows.with_row_index("id").cast({"id": pl.Int64}) if record is None else rows
     noisy = is_noise(rows, options.noise)
     rows = rows.drop_nulls(["cluster"] if count_unlabeled else ["label", "cluster"])
     if record is not None:
@@ -592,25 +546,3 @@ def _check_record_ids(repeated: pl.DataFrame) -> None:
             "id: expected one row per id, got several rows of id "
             f"{show_value(repeated.item())}{REPEATED_ID_ADVICE}"
         )
-
-
-def _read_records(
-    frame: pl.DataFrame | pl.LazyFrame,
-    label: Column,
-    cluster: Column,
-    record: Column | None,
-    options: LabelOptions,
-    results: Sequence[str],
-) -> tuple[pl.LazyFrame, dict[str, str]]:
-    """Return the columns of `frame` that size_records needs, and the partition keys."""
-    lazy = check_frame(frame)
-    check_noise_as(options.noise, options.noise_as)
-    keys: dict[str, str] = check_partition_keys(lazy, options.partition_by, results)
-    columns = [
-        *key_columns(keys),
-        check_groupable(lazy, label, "label"),
-        check_groupable(lazy, cluster, "cluster"),
-    ]
-    if record is not None:
-        return lazy.select(*columns, check_groupable(lazy, record, "id")), keys
-    return lazy.select(columns).with_row_index("id").cast({"id": pl.Int64}), keys
