@@ -61,41 +61,18 @@ def _read_memberships(
     return rows.group_by(*keys, *columns).agg(times=pl.len().cast(pl.Int64)).cache()
 
 
-def _check_types(labels: pl.LazyFrame, clusters: pl.LazyFrame, keys: dict[str, str]) -> None:
-    """Raise an error if the type of id or of a partition column differs between the two frames."""
-    types, others = labels.collect_schema(), clusters.collect_schema()
-    for name in (*keys, "id"):
-        if others[name] != types[name]:
-            parameter = "partition_by" if name in keys else name
-            raise ClusterEvalError(
-                f"{parameter}: expected the same type in both tables, got {types[name]} with the "
-                f"labels and {others[name]} with the clusters; cast one of them"
-            )
-
-
-def _number_members(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return the memberships without NULLs, with a number in place of each label or cluster.
-
-    `member` is 'label' or 'cluster'. The result has the partition columns, id and the column
-    `member`. The numbers follow the order of the labels or clusters, and no number occurs in two
-    partitions.
-    """
-    present = memberships.filter(pl.col("id").is_not_null() & pl.col(member).is_not_null())
-    names = present.select(*keys, member).unique().sort(*keys, member, nulls_last=True)
-    numbers = names.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
-    numbered = present.join(numbers, on=[*keys, member], nulls_equal=True)
-    return numbered.select(*keys, "id", pl.col("number").alias(member))
-
-
 def _member_sets(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
     """Return one row per id, with the set of its labels or clusters as text.
 
     `member` is 'label' or 'cluster'. The text lists numbers in ascending order, which follow the
     order of the labels or clusters. No number occurs in two partitions.
     """
-    numbered = _number_members(memberships, keys, member)
-    numbers = pl.col(member).sort().cast(pl.String)
-    return numbered.group_by(*keys, "id").agg(numbers.str.join(",").alias(f"{member}_set"))
+    present = memberships.filter(pl.col("id").is_not_null() & pl.col(member).is_not_null())
+    names = present.select(*keys, member).unique().sort(*keys, member, nulls_last=True)
+    numbers = names.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
+    numbered = present.join(numbers, on=[*keys, member], nulls_equal=True)
+    text = pl.col("number").sort().cast(pl.String).str.join(",")
+    return numbered.group_by(*keys, "id").agg(text.alias(f"{member}_set"))
 
 
 @dataclass(frozen=True)
@@ -159,27 +136,31 @@ class Covers:
         sums: Terms = {name: pl.col(name) for name in terms}
         return sum_by(pl.concat(parts), self.by, sums).cache()
 
-    def _profiles(self, member: str) -> pl.LazyFrame:
-        """Return one row per profile among the ids that are in both frames.
+    @cached_property
+    def profiles(self) -> dict[str, pl.LazyFrame]:
+        """For 'label' and for 'cluster', one row per profile among the ids that are in both frames.
 
         The columns are label_set, label_profile (the number of the profile) and n (the number of
         ids), or the same for clusters.
         """
+        profiles = {}
         present = pl.col("label_set").is_not_null() & pl.col("cluster_set").is_not_null()
-        groups = self.groups.filter(present).group_by(*self.by, f"{member}_set")
-        sums = groups.agg(pl.col("n").sum()).sort(f"{member}_set")
-        number = pl.col("profile").cast(pl.Int64).alias(f"{member}_profile")
-        return sums.with_row_index("profile").select(*self.by, f"{member}_set", number, "n").cache()
+        for x in ("label", "cluster"):
+            groups = self.groups.filter(present).group_by(*self.by, f"{x}_set")
+            sums = groups.agg(pl.col("n").sum()).sort(f"{x}_set").with_row_index("profile")
+            number = pl.col("profile").cast(pl.Int64).alias(f"{x}_profile")
+            profiles[x] = sums.select(*self.by, f"{x}_set", number, "n").cache()
+        return profiles
 
     @cached_property
-    def label_profiles(self) -> pl.LazyFrame:
-        """One row per label profile, with the columns returned by _profiles."""
-        return self._profiles("label")
-
-    @cached_property
-    def cluster_profiles(self) -> pl.LazyFrame:
-        """One row per cluster profile, with the columns returned by _profiles."""
-        return self._profiles("cluster")
+    def members(self) -> dict[str, pl.LazyFrame]:
+        """By side, one row for each member of each profile: profile, member (a number) and n."""
+        return {
+            x: profiles.select(*self.by, "n", profile=pl.col(f"{x}_profile"), member=_numbers(x))
+            .explode("member")
+            .cache()
+            for x, profiles in self.profiles.items()
+        }
 
     @cached_property
     def cell_members(self) -> pl.LazyFrame:
@@ -187,21 +168,12 @@ class Covers:
 
         label_profile and cluster_profile identify the cell, and n is the number of ids in the cell.
         """
-        cells = self.groups.join(self.label_profiles.drop(*self.by, "n"), on="label_set")
-        cells = cells.join(self.cluster_profiles.drop(*self.by, "n"), on="cluster_set")
+        cells = self.groups
+        for x, numbered in self.profiles.items():
+            cells = cells.join(numbered.drop(*self.by, "n"), on=f"{x}_set")
         profiles = ("label_profile", "cluster_profile")
         members = cells.select(*self.by, *profiles, "n", _numbers("label"), _numbers("cluster"))
         return members.explode("label").explode("cluster").cache()
-
-    @cached_property
-    def label_members(self) -> pl.LazyFrame:
-        """One row for each label in each label profile, as returned by _profile_members."""
-        return _profile_members(self.label_profiles, self.by, "label")
-
-    @cached_property
-    def cluster_members(self) -> pl.LazyFrame:
-        """One row for each cluster in each cluster profile, as returned by _profile_members."""
-        return _profile_members(self.cluster_profiles, self.by, "cluster")
 
     @cached_property
     def _n_pairs(self) -> pl.LazyFrame:
@@ -209,8 +181,7 @@ class Covers:
         parts = [
             frame.group_by(by).agg(times=pl.len())
             for frame, by in (
-                (self.label_members, ["member"]),
-                (self.cluster_members, ["member"]),
+                *((members, ["member"]) for members in self.members.values()),
                 (self.cell_members, ["label", "cluster"]),
             )
         ]
@@ -222,14 +193,20 @@ class Covers:
         return raise_on_collect(members, self._n_pairs, _check_profile_pairs)
 
     @cached_property
-    def label_pairs(self) -> pl.LazyFrame:
-        """The pairs of label profiles that share a label, as returned by _profile_pairs."""
-        return _profile_pairs(self._with_size_check(self.label_members), self.by)
+    def pairs(self) -> dict[str, pl.LazyFrame]:
+        """By side, one row per ordered pair of profiles that share a member, or are the same.
 
-    @cached_property
-    def cluster_pairs(self) -> pl.LazyFrame:
-        """The pairs of cluster profiles that share a cluster, as returned by _profile_pairs."""
-        return _profile_pairs(self._with_size_check(self.cluster_members), self.by)
+        n and n_2 are the numbers of ids that have the profiles profile and profile_2, and shared is
+        the number of members that the profiles have in common.
+        """
+        pairs = {}
+        for x, unchecked in self.members.items():
+            members = self._with_size_check(unchecked)
+            others = members.select("member", profile_2="profile", n_2="n")
+            by = [*self.by, "profile", "n", "profile_2", "n_2"]
+            counted = members.join(others, on="member").group_by(by).agg(shared=pl.len())
+            pairs[x] = counted.with_columns(pl.col("shared").cast(pl.Int64)).cache()
+        return pairs
 
     @cached_property
     def cell_pairs(self) -> pl.LazyFrame:
@@ -249,7 +226,7 @@ class Covers:
         products = pairs.group_by(*self.by, *cells, *(f"{x}_2" for x in cells)).agg(
             product=pl.len().cast(pl.Int64)
         )
-        shared = self.label_pairs.select(
+        shared = self.pairs["label"].select(
             label_profile="profile", label_profile_2="profile_2", shared_labels="shared"
         )
         joined = products.join(shared, on=["label_profile", "label_profile_2"])
@@ -279,24 +256,6 @@ def _numbers(member: str) -> pl.Expr:
     return numbers.alias(member)
 
 
-def _profile_members(profiles: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return one row for each member of each profile: profile, member (a number) and n."""
-    columns = {"profile": pl.col(f"{member}_profile"), "member": _numbers(member)}
-    return profiles.select(*keys, "n", **columns).explode("member").cache()
-
-
-def _profile_pairs(members: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return one row per ordered pair of profiles that have a member in common, or are the same.
-
-    n and n_2 are the numbers of ids that have the profiles profile and profile_2, and shared is the
-    number of members that the profiles have in common.
-    """
-    others = members.select("member", profile_2="profile", n_2="n")
-    pairs = members.join(others, on="member")
-    counted = pairs.group_by(*keys, "profile", "n", "profile_2", "n_2").agg(shared=pl.len())
-    return counted.with_columns(pl.col("shared").cast(pl.Int64)).cache()
-
-
 def read_covers(
     frames: tuple[object, object],
     id: Column,  # noqa: A002 -- the user's argument of this name
@@ -317,9 +276,16 @@ def read_covers(
         _read_memberships(frame, parameter, {"id": id, name: column}, keys)
         for frame, parameter, (name, column) in zip(lazy, parameters, members.items(), strict=True)
     )
-    types = labels.collect_schema()
-    clusters = align_structs(clusters, {name: types[name] for name in (*keys, "id")})
-    _check_types(labels, clusters, keys)
+    types = {name: labels.collect_schema()[name] for name in (*keys, "id")}
+    clusters = align_structs(clusters, types)
+    others = clusters.collect_schema()
+    for name, dtype in types.items():
+        if others[name] != dtype:
+            parameter = "partition_by" if name in keys else name
+            raise ClusterEvalError(
+                f"{parameter}: expected the same type in both tables, got {dtype} with the labels "
+                f"and {others[name]} with the clusters; cast one of them"
+            )
     return Covers(labels, clusters, keys)
 
 
@@ -328,9 +294,10 @@ def read_covers(
 # ----------------------------------------------------------------------------------------------
 
 
-def _cover_sizes(members: pl.LazyFrame, covers: Covers, member: str) -> pl.LazyFrame:
+def _cover_sizes(covers: Covers, member: str) -> pl.LazyFrame:
     """Return the number and size of each label or cluster, and total, the ids of its partition."""
-    sizes = members.group_by(*covers.by, "member").agg(pl.col("n").sum().alias(f"{member}_size"))
+    size = pl.col("n").sum().alias(f"{member}_size")
+    sizes = covers.members[member].group_by(*covers.by, "member").agg(size)
     total = covers.counts.select(*covers.by, total="n")
     return join_partitions(sizes.rename({"member": member}), covers.by, total).cache()
 
@@ -345,24 +312,16 @@ def cover_pairs(covers: Covers) -> pl.LazyFrame:
     number of labels per id, and the same bound holds for clusters.
     """
     keys = covers.by
-    labels = _cover_sizes(covers.label_members, covers, "label")
-    clusters = _cover_sizes(covers.cluster_members, covers, "cluster")
+    labels, clusters = _cover_sizes(covers, "label"), _cover_sizes(covers, "cluster")
     shared = covers.cell_members.select(*keys, "label", "cluster", shared="n")
     pair = [*keys, "label", "cluster"]
     zero = pl.lit(0, pl.Int64).alias("shared")
     large_labels = labels.filter(2 * pl.col("label_size") > pl.col("total"))
     large_clusters = clusters.filter(2 * pl.col("cluster_size") > pl.col("total"))
     with_large = [
-        _all_pairs(large_labels, clusters, keys).select(*pair, zero),
-        _all_pairs(labels, large_clusters, keys).select(*pair, zero),
+        join_partitions(*sides).select(*pair, zero)
+        for sides in ((large_labels, keys, clusters), (labels, keys, large_clusters))
     ]
     pairs = sum_by(pl.concat([shared, *with_large]), pair, {"shared": pl.col("shared")})
     pairs = pairs.join(labels.drop(keys), on="label")
     return pairs.join(clusters.drop(*keys, "total"), on="cluster").cache()
-
-
-def _all_pairs(labels: pl.LazyFrame, clusters: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return all pairs of a label and a cluster in the same partition."""
-    if keys:
-        return labels.join(clusters, on=keys, nulls_equal=True)
-    return labels.join(clusters, how="cross")

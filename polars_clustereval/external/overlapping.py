@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return the pairs of different ids by `shared`, how many labels or clusters they share.
 
-    `profile_pairs` is Covers.label_pairs or Covers.cluster_pairs. Pairs are ordered, and those that
+    `profile_pairs` is one of Covers.pairs. Pairs are ordered, and those that
     share nothing are left out.
     """
     is_same = (pl.col("profile") == pl.col("profile_2")).cast(pl.Int64)
@@ -55,8 +55,7 @@ def _omega_indices(covers: Covers) -> pl.LazyFrame:
     digits are lost to cancellation.
     """
     keys = covers.by
-    by_labels = _pairs_by_shared(covers.label_pairs, keys)
-    by_clusters = _pairs_by_shared(covers.cluster_pairs, keys)
+    by_labels, by_clusters = (_pairs_by_shared(pairs, keys) for pairs in covers.pairs.values())
     # Sums over no rows would have another type, so they are cast.
     pairs: Terms = {"pairs": widen(pl.col("pairs"))}
     with_labels = sum_by(by_labels, keys, pairs).rename({"pairs": "with_labels"})
@@ -102,12 +101,6 @@ def _expected_disagreements(
     return sum_by(pl.concat(terms), keys, {"expected": pl.col("expected")})
 
 
-def _near_ids(profile_pairs: pl.LazyFrame, member: str) -> pl.LazyFrame:
-    """Return, for each profile, the number of ids that share a label or cluster with it."""
-    sums = profile_pairs.group_by("profile").agg(pl.col("n_2").sum().alias(f"near_{member}s"))
-    return sums.rename({"profile": f"{member}_profile"})
-
-
 def _extended_bcubed(covers: Covers) -> pl.LazyFrame:
     """Return precision_rows and recall_rows: sums of extended B-cubed scores over the ids."""
     cell = [*covers.by, "label_profile", "cluster_profile", "n"]
@@ -115,8 +108,9 @@ def _extended_bcubed(covers: Covers) -> pl.LazyFrame:
     least = pl.min_horizontal(*shared.values())
     rows = {x: to_fixed_point(pl.col("n_2") * ratio(least, count)) for x, count in shared.items()}
     sums = sum_by(covers.cell_pairs, cell, rows)
-    sums = sums.join(_near_ids(covers.label_pairs, "label"), on="label_profile")
-    sums = sums.join(_near_ids(covers.cluster_pairs, "cluster"), on="cluster_profile")
+    for x, pairs in covers.pairs.items():
+        near = pairs.group_by(pl.col("profile").alias(f"{x}_profile"))
+        sums = sums.join(near.agg(pl.col("n_2").sum().alias(f"near_{x}s")), on=f"{x}_profile")
     means = {
         name: to_fixed_point(pl.col("n") * ratio(from_fixed_point(pl.col(x)), pl.col(f"near_{x}s")))
         for name, x in (("precision_rows", "cluster"), ("recall_rows", "label"))
@@ -133,11 +127,6 @@ def _extended_bcubed(covers: Covers) -> pl.LazyFrame:
 def _surprise(x: pl.Expr, whole: pl.Expr) -> pl.Expr:
     """Return x ln(whole / x) for two counts x <= whole, or 0 if x is 0."""
     return x * log_ratio(whole.clip(1), x.clip(1))
-
-
-def _membership_entropy(size: pl.Expr, n: pl.Expr) -> pl.Expr:
-    """Return n times the entropy of membership in a set that contains `size` of the n ids."""
-    return _surprise(size, n) + _surprise(n - size, n)
 
 
 def _entropy_given(shared: pl.Expr, size: pl.Expr, given: pl.Expr, n: pl.Expr) -> pl.Expr:
@@ -179,13 +168,12 @@ def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.Lazy
     if member == "cluster":
         size, given = given, size
     shared, n = pl.col("shared"), pl.col("total")
+    own = _surprise(size, n) + _surprise(n - size, n)
     left = pl.when(_is_informative(shared, size, given, n)).then(
         _entropy_given(shared, size, given, n)
     )
     is_same = (shared == size) & (shared == given)
-    terms = pairs.select(
-        *keys, member, "total", own=_membership_entropy(size, n), left=left, is_same=is_same
-    )
+    terms = pairs.select(*keys, member, "total", own=own, left=left, is_same=is_same)
     best = terms.group_by(*keys, member, "total").agg(
         pl.col("own").first(), pl.col("left").min(), pl.col("is_same").any()
     )
