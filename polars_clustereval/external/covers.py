@@ -319,8 +319,8 @@ def cover_pairs(covers: Covers) -> pl.LazyFrame:
     large_labels = labels.filter(2 * pl.col("label_size") > pl.col("total"))
     large_clusters = clusters.filter(2 * pl.col("cluster_size") > pl.col("total"))
     with_large = [
-        join_partitions(*sides).select(*pair, zero)
-        for sides in ((large_labels, keys, clusters), (labels, keys, large_clusters))
+        join_partitions(one, keys, other).select(*pair, zero)
+        for one, other in ((large_labels, clusters), (labels, large_clusters))
     ]
     pairs = sum_by(pl.concat([shared, *with_large]), pair, {"shared": pl.col("shared")})
     pairs = pairs.join(labels.drop(keys), on="label")
