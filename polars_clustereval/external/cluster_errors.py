@@ -110,25 +110,21 @@ def record_error_table(
     [(1, 'a', 0, 0, 1), (2, 'a', 1, 1, 2), (3, 'b', 1, 1, 2)]
     """
     _check_count_unlabeled(count_unlabeled)
-    results = ("id", "label", "cluster", "label_size", "cluster_size", *_record_terms())
-    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
-    rows, keys = size_records(
-        frame, label, cluster, id, options, results, count_unlabeled=count_unlabeled
-    )
-    errors = rows.select(*keys, *results[:5], **_record_terms())
-    return to_user_frame(frame, errors.sort(*keys, "id", nulls_last=True), keys)
-
-
-def _record_terms() -> Terms:
-    """Return the errors of a record, from the columns of size_records."""
     label_size, cluster_size = pl.col("label_size"), pl.col("cluster_size")
     extra, missing = cluster_size - pl.col("n"), label_size - pl.col("n")
-    return {
+    errors: Terms = {
         "extra": extra,
         "missing": missing,
         "relative_extra": ratio(extra, cluster_size),
         "relative_missing": ratio(missing, label_size),
     }
+    results = ("id", "label", "cluster", "label_size", "cluster_size", *errors)
+    options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
+    rows, keys = size_records(
+        frame, label, cluster, id, options, results, count_unlabeled=count_unlabeled
+    )
+    records = rows.select(*keys, *results[:5], **errors).sort(*keys, "id", nulls_last=True)
+    return to_user_frame(frame, records, keys)
 
 
 @table_function("labels", guide="cluster_errors", order=("label",))

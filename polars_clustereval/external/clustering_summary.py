@@ -107,7 +107,7 @@ def clustering_summary(
     >>> summary.select("matching_rate", "homonymy_rate", "name_variation_rate").row(0)
     (0.8, 0.6666666666666666, 0.3333333333333333)
     """
-    measures: Terms = {**_size_measures(), **_name_measures()}
+    measures: Terms = _measures()
     results = ("n", "n_dropped", "n_noise", "n_clusters", *measures)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = _read_names(frame, cluster, name, options, results).cache_groups()
@@ -208,29 +208,20 @@ def _name_statistics(table: ContingencyTable) -> pl.LazyFrame:
     return aggregate_by(clusters, keys, terms)
 
 
-def _size_measures() -> Terms:
-    """Return the measures of cluster sizes, from a partition's statistics."""
+def _measures() -> Terms:
+    """Return the measures of cluster sizes and of names, from a partition's statistics."""
     total, n_clusters = pl.col("total"), pl.col("n_clusters")
-    has_rows = total > 0
+    has_rows, entropy = total > 0, from_fixed_point(pl.col("fixed_entropy"), PLACES_OF_SHARES)
     squared = widen(n_clusters) * widen(n_clusters)
     return {
         "matching_rate": ratio(pl.col("matched"), total),
         "average_cluster_size": ratio(total, n_clusters),
         "hill_number_0": pl.when(has_rows).then(to_double(pl.col("n_sizes"))),
-        "hill_number_1": pl.when(has_rows).then(
-            from_fixed_point(pl.col("fixed_entropy"), PLACES_OF_SHARES).exp()
-        ),
+        "hill_number_1": pl.when(has_rows).then(entropy.exp()),
         "hill_number_2": ratio(squared, pl.col("same_size_pairs")),
         "hill_number_inf": ratio(n_clusters, pl.col("most_of_size")),
-    }
-
-
-def _name_measures() -> Terms:
-    """Return the measures of record names, from a partition's statistics."""
-    has_names = pl.col("named") > 0
-    return {
         "homonymy_rate": ratio(pl.col("homonyms"), pl.col("named")),
-        "name_variation_rate": pl.when(has_names).then(
-            ratio(pl.col("varied"), pl.col("n_clusters"))
+        "name_variation_rate": pl.when(pl.col("named") > 0).then(
+            ratio(pl.col("varied"), n_clusters)
         ),
     }

@@ -238,16 +238,8 @@ def _probability_factors(row: Row) -> Terms:
 
 # The columns of a pair of sizes that are needed to compute the terms of its nodes.
 _NODE_COLUMNS = (
-    "n",
-    "a",
-    "b",
-    "center",
-    "stride",
-    "below",
-    "offset",
-    "scale",
-    "errors",
-    "node_share",
+    *("n", "a", "b", "center", "stride", "below", "offset"),
+    *("scale", "errors", "node_share"),
 )
 
 
@@ -275,15 +267,11 @@ def _node_tables(row: Row) -> Terms:
     }
 
 
-_TABLE_CELLS = (1, 2, 3, 4)
-
-
 def _node_deviances(row: Row) -> Terms:
     """Return d1 .. d4, the deviances x ln(x / m) + m - x of the cells of a 2 x 2 table."""
-    signs = {1: 1, 2: -1, 3: -1, 4: 1}
-    return {
-        f"d{i}": deviance(row(f"x{i}"), row(f"m{i}"), signs[i] * row("d")) for i in _TABLE_CELLS
-    }
+    d = row("d")
+    differences = {1: d, 2: -d, 3: -d, 4: d}
+    return {f"d{i}": deviance(row(f"x{i}"), row(f"m{i}"), x) for i, x in differences.items()}
 
 
 def _node_weights(row: Row) -> Terms:
@@ -292,10 +280,10 @@ def _node_weights(row: Row) -> Terms:
     The probability is computed in Loader's form, which avoids cancellation.
     """
     scale = stirling_scale(row("x1"))
-    for i in _TABLE_CELLS[1:]:
+    for i in (2, 3, 4):
         scale *= stirling_scale(row(f"x{i}"))
     exponent = row("errors")
-    for i in _TABLE_CELLS:
+    for i in (1, 2, 3, 4):
         exponent -= row(f"d{i}") + stirling_error(row(f"x{i}"))
     return {"weight": row("node_share") * row("scale") / scale.sqrt() * exponent.exp()}
 
@@ -357,23 +345,16 @@ _SIZE_COLUMNS = ["total", "label_size", "cluster_size"]
 
 def expected_totals(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition, with the partition columns, and emi, ehl and ehc in nats."""
-    sums = _expected_sums(table)
-    return sums.select(*table.keys, "emi", **expected_entropy_terms(pl.col))
-
-
-def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition, with the partition columns and _EXPECTED_SUMS."""
     pairs = _size_pairs(table)
-    if not table.keys:
-        return _sum_size_pairs(pairs, [])
-    # Partitions share most of their pairs of sizes, so the terms of a pair are computed only once.
-    distinct_pairs = pairs.select(_SIZE_COLUMNS).unique().with_columns(multiplicity=pl.lit(1.0))
-    sums = _sum_size_pairs(distinct_pairs, _SIZE_COLUMNS)
-    terms = _as_shares({name: pl.col("multiplicity") * pl.col(name) for name in _EXPECTED_SUMS})
-    totals = table.sum_by_partition(pairs.join(sums, on=_SIZE_COLUMNS), terms)
-    return totals.with_columns(
-        from_fixed_point(pl.col(name), PLACES_OF_SHARES) for name in _EXPECTED_SUMS
-    )
+    if table.keys:
+        # Partitions share most of their pairs of sizes, so the terms of a pair are computed once.
+        distinct = pairs.select(_SIZE_COLUMNS).unique().with_columns(multiplicity=pl.lit(1.0))
+        of_pairs = pairs.join(_sum_size_pairs(distinct, _SIZE_COLUMNS), on=_SIZE_COLUMNS)
+        terms = {name: pl.col("multiplicity") * pl.col(name) for name in _EXPECTED_SUMS}
+        sums = _as_doubles(table.sum_by_partition(of_pairs, _as_shares(terms)))
+    else:
+        sums = _sum_size_pairs(pairs, [])
+    return sums.select(*table.keys, "emi", **expected_entropy_terms(pl.col))
 
 
 def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
@@ -389,9 +370,7 @@ def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     nodes = join_small(pairs, ["n_nodes"], numbers).select(*by, *_NODE_COLUMNS, "node")
     node_sums = sum_by(add_stages(nodes, *_NODE_STAGES), by, _as_shares(_node_terms(pl.col)))
     strided_sums = sum_by(pairs, by, _as_shares(_strided_terms(pl.col)))
-    return join_partitions(node_sums, by, strided_sums).with_columns(
-        from_fixed_point(pl.col(name), PLACES_OF_SHARES) for name in _EXPECTED_SUMS
-    )
+    return _as_doubles(join_partitions(node_sums, by, strided_sums))
 
 
 def _as_shares(terms: Terms) -> Terms:
@@ -399,18 +378,23 @@ def _as_shares(terms: Terms) -> Terms:
     return {name: to_fixed_point(term, PLACES_OF_SHARES) for name, term in terms.items()}
 
 
+def _as_doubles(sums: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the fixed-point numbers _EXPECTED_SUMS as Float64."""
+    names = pl.col(_EXPECTED_SUMS)
+    return sums.with_columns(from_fixed_point(names, PLACES_OF_SHARES))
+
+
 def _size_pairs(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition and pair of sizes, with the columns total to multiplicity."""
     keys = list(table.keys)
-    labels = table.label_sizes.group_by(*keys, size="label_size").agg(
-        multiplicity=to_double(pl.len())
-    )
-    clusters = table.cluster_sizes.group_by(*keys, size="cluster_size").agg(
-        multiplicity=to_double(pl.col("copies").sum())
-    )
     labels, clusters = (
-        _reduce_sizes(sizes, keys).rename({"size": f"{side}_size", "multiplicity": f"{side}s"})
-        for sizes, side in ((labels, "label"), (clusters, "cluster"))
+        _reduce_sizes(
+            sizes.group_by(*keys, size=f"{side}_size").agg(multiplicity=to_double(count)), keys
+        ).rename({"size": f"{side}_size", "multiplicity": f"{side}s"})
+        for sizes, side, count in (
+            (table.label_sizes, "label", pl.len()),
+            (table.cluster_sizes, "cluster", pl.col("copies").sum()),
+        )
     )
     totals = table.row_counts.select(*keys, "total")
     pairs = table.join_partitions(labels, totals, clusters)
@@ -455,17 +439,13 @@ def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     The columns `by` are the partition columns and unit. An octave contains the sizes between 64 and
     128 times unit. Its nodes are OCTAVE_NODES times unit.
     """
-
-    def node_weights(row: Row) -> Terms:
-        """Return the barycentric weights by which a size is distributed among the 18 nodes."""
-        # If a size equals a node, that node gets all the weight: the others get 1e30 times less.
-        distances = [to_double(row("size")) / row("unit") - node for node in OCTAVE_NODES]
-        distances = [pl.when(x == 0).then(1e-30).otherwise(x) for x in distances]
-        weights = zip(OCTAVE_WEIGHTS, distances, strict=True)
-        return {f"weight_{i}": weight / x for i, (weight, x) in enumerate(weights)}
-
-    names = [f"weight_{i}" for i in range(len(OCTAVE_NODES))]
-    weighted = add_stages(sizes, node_weights).with_columns(weight_sum=pl.sum_horizontal(names))
+    # The barycentric weights. If a size equals a node, the other nodes get 1e30 times less.
+    distances = [to_double(pl.col("size")) / pl.col("unit") - node for node in OCTAVE_NODES]
+    distances = [pl.when(x == 0).then(1e-30).otherwise(x) for x in distances]
+    pairs = enumerate(zip(OCTAVE_WEIGHTS, distances, strict=True))
+    weights = {f"weight_{i}": weight / x for i, (weight, x) in pairs}
+    names = list(weights)
+    weighted = sizes.with_columns(**weights).with_columns(weight_sum=pl.sum_horizontal(names))
     multiplicities = pl.col(names) * pl.col("multiplicity") / pl.col("weight_sum")
     node_sizes = [(pl.col("unit") * node).cast(pl.Int64) for node in OCTAVE_NODES]
     octaves = weighted.group_by(by).agg(to_fixed_point(multiplicities).sum())
@@ -479,18 +459,6 @@ def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-_STRIDED_SUMS = ("strided_ehl", "strided_ehc")
-
-
-def _sum_strided_terms(row: Row) -> Terms:
-    """Return strided_ehl and strided_ehc of _strided_terms, summed over a list of size pairs.
-
-    Each struct in the list represents a pair of a label size and a cluster size, and `row` returns
-    a field of the struct by its name. All structs in the same list get the same sums.
-    """
-    return {name: term.sum() for name, term in _strided_terms(row).items()}
-
-
 def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
     """Return one struct per group of rows, with the fields of `carried` and _EXPECTED_SUMS.
 
@@ -499,8 +467,9 @@ def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
     values.
     """
     pairs = cells.select({**carried, **_size_pairs_as_list()}).add_stages(*_SIZE_PAIR_STAGES)
-    names = (*carried, *_STRIDED_SUMS)
-    nodes = _nodes_as_list(pairs.add_stages(_sum_strided_terms), names).add_stages(*_NODE_STAGES)
+    pairs = pairs.add_stages(lambda row: {x: term.sum() for x, term in _strided_terms(row).items()})
+    names = (*carried, "strided_ehl", "strided_ehc")
+    nodes = _nodes_as_list(pairs, names).add_stages(*_NODE_STAGES)
     firsts = {name: element_field(name).first() for name in names}
     sums = {name: term.sum() for name, term in _node_terms(element_field).items()}
     return nodes.select(firsts | sums)

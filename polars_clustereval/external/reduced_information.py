@@ -223,24 +223,19 @@ def table_terms(row: Row) -> Terms:
 
     label_tables and label_excess are those of the table of the labels with themselves.
     """
-    logs = {
-        name: from_fixed_point(row(f"fixed_{name}_logs")) for name in ("label", "cluster", "own")
-    }
-    total, labels = row("total"), row("n_labels")
-    excess = {
-        name: from_fixed_point(row(f"fixed_{name}_excess")) for name in ("label", "cluster", "own")
-    }
+    logs, excess = (
+        {x: from_fixed_point(row(f"fixed_{x}_{name}")) for x in ("label", "cluster", "own")}
+        for name in ("logs", "excess")
+    )
+    table = row("total"), row("n_table_rows"), row("of_rows")
+    own_table = row("total"), row("n_labels"), row("of_labels")
     names = [f"{name}_remainders" for name in ("cell", "label", "cluster")]
     names += ["cell_factorials", "label_factorials"]
     return {
-        "table_excess": _table_excess(
-            total, row("n_table_rows"), row("of_rows"), excess["label"] + excess["cluster"]
-        ),
-        "label_excess": _table_excess(total, labels, row("of_labels"), excess["own"]),
-        "log_tables": _log_tables(
-            total, row("n_table_rows"), row("of_rows"), logs["label"] + logs["cluster"]
-        ),
-        "label_tables": _log_tables(total, labels, row("of_labels"), logs["own"]),
+        "table_excess": _table_excess(*table, excess["label"] + excess["cluster"]),
+        "label_excess": _table_excess(*own_table, excess["own"]),
+        "log_tables": _log_tables(*table, logs["label"] + logs["cluster"]),
+        "label_tables": _log_tables(*own_table, logs["own"]),
         **{name: from_fixed_point(row(f"fixed_{name}")) for name in names},
     }
 
@@ -279,16 +274,6 @@ def _group_counts(_: Row) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-def _is_trivial(row: Row) -> pl.Expr:
-    """Return whether the labels or the clusters form a single group or only singletons.
-
-    If so, the clusters provide no information beyond the contingency table, and the reduced
-    information is 0.
-    """
-    total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
-    return (labels == 1) | (clusters == 1) | (labels == total) | (clusters == total)
-
-
 def reduced_scores(row: Row) -> Terms:
     """Return the reduced mutual information and its normalized form."""
     n, total_remainder = to_double(row("total")), factorial_remainder(row("total"))
@@ -297,14 +282,18 @@ def reduced_scores(row: Row) -> Terms:
     of_small = (row("cell_factorials") + row("table_excess")) / n
     is_small = row("cell_factorials") < n
     reduced = pl.when(is_small).then(of_small).otherwise(row("mi") + remainders / n)
-    reduced = pl.when(_is_trivial(row)).then(0.0).otherwise(reduced)
+    # If one side is a single group or only singletons, the clusters provide no information beyond
+    # the contingency table.
+    total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
+    is_trivial = (labels == 1) | (clusters == 1) | (labels == total) | (clusters == total)
+    reduced = pl.when(is_trivial).then(0.0).otherwise(reduced)
     own_remainders = total_remainder - row("label_remainders") - row("label_tables")
     own_of_small = (row("label_factorials") + row("label_excess")) / n
     own = row("mi") + row("hl") + own_remainders / n
     own = pl.when(row("label_factorials") < n).then(own_of_small).otherwise(own)
     normalized = pl.when(own > 0).then(reduced / own).clip(upper_bound=1.0)
     is_equal = row("hl") + row("hc") == 0
-    has_own = (row("n_labels") > 1) & (row("n_labels") < row("total"))
+    has_own = (labels > 1) & (labels < total)
     normalized = pl.when(is_equal).then(1.0).otherwise(normalized)
     return {
         "reduced_mutual_info_score": reduced,
