@@ -113,13 +113,13 @@ def check_beta(beta: float) -> float:
     return float(beta)
 
 
-def check_confidence(confidence: object) -> float:
+def check_confidence(confidence: Any) -> float:
     """Return `confidence` as a float, which must be strictly between 0 and 1."""
-    if not (is_number(confidence) and 0 < float(cast("float", confidence)) < 1):
+    if not (is_number(confidence) and 0 < float(confidence) < 1):
         raise ClusterEvalError(
             f"confidence: expected a number between 0 and 1, got {show_value(confidence)}"
         )
-    return float(cast("float", confidence))
+    return float(confidence)
 
 
 def check_sampling_fraction(fraction: float | None, design: str) -> float | None:
@@ -134,13 +134,13 @@ def check_sampling_fraction(fraction: float | None, design: str) -> float | None
     return float(fraction)
 
 
-def check_random_state(state: object) -> int:
+def check_random_state(state: Any) -> int:
     """Return the seed `state` as a Python int, which must be from 0 to 2^31 - 1."""
-    if not (is_whole_number(state, 0) and int(cast("float", state)) < 2**31):
+    if not (is_whole_number(state, 0) and int(state) < 2**31):
         raise ClusterEvalError(
             f"random_state: expected a whole number >= 0 and < 2147483648, got {show_value(state)}"
         )
-    return int(cast("float", state))
+    return int(state)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -259,12 +259,6 @@ def _column_error(parameter: str, got: object, advice: str) -> ClusterEvalError:
 LABELS = ("label", "cluster", "cluster_1", "cluster_2", "reduced_cluster")
 
 
-def _is_vector_type(column: pl.Expr) -> pl.Expr:
-    """Return a single value: whether a column contains lists or arrays of floats."""
-    vectors = cs.list(cs.float()) | cs.array(cs.float())
-    return pl.dtype_of(column).matches(vectors)
-
-
 def _vector_error(parameter: str) -> str:
     """Return the error message for a call that passes vectors instead of labels or clusters."""
     return (
@@ -280,7 +274,8 @@ def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
     when they are called. If the column contains vectors, a cast in the expression fails, and its
     error message tells the user what is wrong.
     """
-    text = pl.when(_is_vector_type(column)).then(pl.lit(_vector_error(parameter)))
+    are_vectors = pl.dtype_of(column).matches(cs.list(cs.float()) | cs.array(cs.float()))
+    text = pl.when(are_vectors).then(pl.lit(_vector_error(parameter)))
     return text.cast(pl.Int8).is_null()
 
 
@@ -347,24 +342,6 @@ def _weight_error(got: str) -> ClusterEvalError:
     )
 
 
-def _list_keys(lazy: pl.LazyFrame, partition_by: Keys) -> list[str]:
-    """Return the user's partition columns in `lazy` as a list of column names.
-
-    The argument is None, a name, an expression that only selects columns, or a sequence of names
-    and such expressions. For example, ``pl.col("run")`` and selectors only select columns. Raise an
-    error for any other argument.
-    """
-    keys = [partition_by] if isinstance(partition_by, str | pl.Expr) else partition_by
-    if keys is None:
-        return []
-    if isinstance(keys, Sequence) and all(isinstance(key, str | pl.Expr) for key in keys):
-        return [name for key in keys for name in _key_names(lazy, key)]
-    raise ClusterEvalError(
-        "partition_by: expected column names, got "
-        f"{type_name(partition_by)}{column_advice('partition_by', partition_by)}"
-    )
-
-
 def _key_names(lazy: pl.LazyFrame, key: str | pl.Expr) -> list[str]:
     """Return the names of the columns in `lazy` that `key` selects.
 
@@ -394,7 +371,14 @@ def check_partition_keys(
     Raise an error if a column does not exist in the frame `lazy`, is listed twice, or has the name
     of another column of the result, as listed in `results`.
     """
-    keys = _list_keys(lazy, partition_by)
+    asked = [partition_by] if isinstance(partition_by, str | pl.Expr) else partition_by
+    asked = () if asked is None else asked
+    if not (isinstance(asked, Sequence) and all(isinstance(key, str | pl.Expr) for key in asked)):
+        raise ClusterEvalError(
+            "partition_by: expected column names, got "
+            f"{type_name(partition_by)}{column_advice('partition_by', partition_by)}"
+        )
+    keys = [name for key in asked for name in _key_names(lazy, key)]
     for i, key in enumerate(keys):
         if key in results:
             raise ClusterEvalError(
@@ -467,15 +451,10 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     If the type is an enumeration that lacks the category `noise`, the literal is NULL, because no
     row can have this category.
     """
-    if isinstance(dtype, pl.Enum) and _is_lacking(noise, dtype):
+    text = str(noise) if is_number(noise) else noise
+    if isinstance(dtype, pl.Enum) and isinstance(text, str) and text not in dtype.categories:
         return pl.lit(None, dtype)
     return check_value_of("noise", noise, "cluster", dtype)
-
-
-def _is_lacking(value: object, dtype: pl.Enum) -> bool:
-    """Return whether `value` is a string or number that is not a category of the enumeration."""
-    text = str(value) if is_number(value) else value
-    return isinstance(text, str) and text not in dtype.categories
 
 
 def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataType) -> pl.Expr:

@@ -194,5 +194,9 @@ def decimals_below(x: pl.Expr, most: float) -> pl.Expr:
 
 def count_as_text(n: pl.Expr, noun: str) -> pl.Expr:
     """Return n with a noun in the singular or plural, as text such as '1 row' or '2 rows'."""
-    ending = pl.when(n == 1).then(pl.lit("")).otherwise(pl.lit("s"))
-    return pl.format(f"{{}} {noun}{{}}", n, ending)
+    return pl.format(f"{{}} {noun}{{}}", n, word_for(n, "", "s"))
+
+
+def word_for(n: pl.Expr, one: str, several: str) -> pl.Expr:
+    """Return the word `one` if n is 1, otherwise `several`."""
+    return pl.when(n == 1).then(pl.lit(one)).otherwise(pl.lit(several))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .exact import count_as_text, percent_as_text, ratio, whole_as_text, widen
+from .exact import count_as_text, percent_as_text, ratio, whole_as_text, widen, word_for
 from .frames import aggregate_by, join_partitions
 
 if TYPE_CHECKING:
@@ -224,16 +224,8 @@ def mute_noise(findings: pl.LazyFrame, subjects: Sequence[str]) -> pl.LazyFrame:
 
 def _severity_of_left_out(n: pl.Expr, whole: pl.Expr) -> pl.Expr:
     """Return the severity of `n` rows of `whole` that are left out."""
-    is_problem, is_warning = 2 * n >= whole, 10 * n >= whole
-    warning = pl.when(is_warning).then(pl.lit("warning")).otherwise(pl.lit("note"))
-    return pl.when(is_problem).then(pl.lit("problem")).otherwise(warning)
-
-
-def _rest_as_text(n: pl.Expr, unit: str) -> pl.Expr:
-    """Return the end of a finding about rows that are left out: which rows the scores are of."""
-    are = pl.when(n == 1).then(pl.lit("is")).otherwise(pl.lit("are"))
-    words = pl.format(": the scores are of the {} that {} left", count_as_text(n, unit), are)
-    return pl.when(n == 0).then(pl.lit("")).otherwise(words)
+    warning = pl.when(10 * n >= whole).then(pl.lit("warning")).otherwise(pl.lit("note"))
+    return pl.when(2 * n >= whole).then(pl.lit("problem")).otherwise(warning)
 
 
 def findings_on_sizes(
@@ -255,18 +247,13 @@ def findings_on_sizes(
     total_noise = pl.col("total_noise")
     total, n_dropped, n_noise = pl.col("total"), pl.col("n_dropped"), pl.col("n_noise")
     n_clusters, size = pl.col("n_clusters"), pl.col("cluster_size")
-    is_one = n_dropped == 1
-    has, is_left = (
-        pl.when(is_one).then(pl.lit(one)).otherwise(pl.lit(several))
-        for one, several in (("has", "have"), ("is", "are"))
-    )
-    are_noise = pl.when(n_noise == 1).then(pl.lit("is")).otherwise(pl.lit("are"))
     share = ratio(size, total)
     sizes = join_partitions(
         cluster_sizes.filter(pl.col("cluster").is_not_null()), list(keys), row_counts
     )
-    rest = _rest_as_text(total, unit)
-    severity_of_noise = _severity_of_left_out(n_noise, total_noise)
+    are, left = word_for(total, "is", "are"), count_as_text(total, unit)
+    rest = pl.format(": the scores are of the {} that {} left", left, are)
+    rest = pl.when(total == 0).then(pl.lit("")).otherwise(rest)
     if noise is None:
         of_noise = find_unnamed_noise(cluster_sizes, row_counts, keys, "cluster", unit)
     else:
@@ -314,8 +301,8 @@ def findings_on_sizes(
                 f"{{}} of {{}} {{}} no {complement} or no cluster, and {{}} left out{{}}",
                 n_dropped,
                 count_as_text(total_noise + n_dropped, "row"),
-                has,
-                is_left,
+                word_for(n_dropped, "has", "have"),
+                word_for(n_dropped, "is", "are"),
                 rest,
             ),
         ),
@@ -326,14 +313,14 @@ def findings_on_sizes(
             "noise_rows",
             severity=pl.when(total_noise == total)
             .then(pl.lit("note"))
-            .otherwise(severity_of_noise),
+            .otherwise(_severity_of_left_out(n_noise, total_noise)),
             n=n_noise,
             value=ratio(n_noise, total_noise),
             finding=pl.format(
                 "{} of {} {} noise{}",
                 n_noise,
                 count_as_text(total_noise, unit),
-                are_noise,
+                word_for(n_noise, "is", "are"),
                 pl.when(total_noise == total)
                 .then(pl.lit(""))
                 .otherwise(pl.format(", and left out{}", rest)),

@@ -74,14 +74,16 @@ def suggest_name(name: str, known: Collection[str]) -> str:
 
 
 def describe_unknown_name(name: str, public: Collection[str]) -> str:
-    """Return the end of an error message, which says what to use instead of `name`.
+    """Return the end of an error message, which says what to use instead of `name`, if known.
 
-    The result is empty if no known name is similar. `public` contains the public names of the
-    package. If `name` is a column of a table, such as calinski_harabasz_score, the message shows
-    how to call that table.
+    If `name` is a column of a table, such as calinski_harabasz_score, the message shows how to call
+    that table.
     """
-    tables = _tables_by_column()
-    twin = _twin_of(name.lower(), public, tables)
+    tables, lower = _tables_by_column(), name.lower()
+    # Column names are short, so they must be more similar to `name` than public names must be.
+    similar = get_close_matches(lower, tables, n=1, cutoff=0.8)
+    similar += get_close_matches(lower, public, n=1, cutoff=0.65)
+    twin = other_name(lower) or next(iter(similar), None)
     if not twin:
         return ""
     if twin in public:
@@ -90,17 +92,6 @@ def describe_unknown_name(name: str, public: Collection[str]) -> str:
     call = f'ce.{table.__name__}({", ".join(required_parameters(table))})["{twin}"]'
     question = "it is" if twin == name else "did you mean"
     return f"; {question} a column of {table.__name__}: {call}"
-
-
-def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> str | None:
-    """Return the name in `public` or `columns` that the user may have meant by `name`, if any.
-
-    Column names are short, so they must be more similar to `name` than public names must be.
-    """
-    other = other_name(name)
-    similar = get_close_matches(name, columns, n=1, cutoff=0.8)
-    similar += get_close_matches(name, public, n=1, cutoff=0.65)
-    return other or next(iter(similar), None)
 
 
 @cache
@@ -157,7 +148,11 @@ def explain_noise(function: Function) -> Function:
         """Check the call, and then pass it on to the function."""
         for parameter in ("noise", "noise_as"):
             if parameter in kwargs:
-                raise _noise_error(function.__name__, parameter, kwargs.get("noise", -1))
+                name, clusters = function.__name__, _clusters_without(kwargs.get("noise", -1))
+                raise TypeError(
+                    f"{name}() has no parameter '{parameter}'; only tables have it. To leave noise "
+                    f'out, write ce.{name}("label", {clusters})'
+                )
         return function(*args, **kwargs)
 
     checked.__doc__ = _with_columns(function.__doc__ or "")
@@ -176,11 +171,3 @@ def _clusters_without(noise: object) -> str:
     """Return code for the cluster column with the noise value replaced by NULL."""
     shown = f'"{noise}"' if isinstance(noise, str) else repr(noise)
     return f'pl.when(pl.col("cluster") != {shown}).then("cluster")'
-
-
-def _noise_error(name: str, parameter: str, noise: object) -> TypeError:
-    """Return the error for passing `parameter`, a noise option of tables, to an aggregate."""
-    return TypeError(
-        f"{name}() has no parameter '{parameter}'; only tables have it. To leave noise out, write "
-        f'ce.{name}("label", {_clusters_without(noise)})'
-    )

@@ -12,6 +12,7 @@ from polars_clustereval.base.exact import (
     percent_as_text,
     ratio,
     widen,
+    word_for,
 )
 from polars_clustereval.base.findings import (
     PROBLEM_SHARE,
@@ -145,13 +146,11 @@ def external_findings(
     are_classes = ~(_ARE_LABELS_UNIQUE | _ARE_LABELS_FRACTIONS)
     is_divisible = are_classes & (pl.col("n_clusters") < pl.col("total"))
     shared = table, counts.filter(is_divisible), noise_of_labels
+    words_of_mixed = "have its most frequent label"
+    words_of_split = "are in the cluster that has the most"
     findings += [
-        _find_divided(
-            *shared, "cluster", "label", 5, "mixed_cluster", "have its most frequent label"
-        ),
-        _find_divided(
-            *shared, "label", "cluster", 6, "split_label", "are in the cluster that has the most"
-        ),
+        _find_divided(*shared, "cluster", "label", 5, "mixed_cluster", words_of_mixed),
+        _find_divided(*shared, "label", "cluster", 6, "split_label", words_of_split),
     ]
     subjects = ("cluster", "label")
     ordered = sort_findings(findings, keys, subjects)
@@ -210,7 +209,7 @@ def _noise_of_labels(table: ContingencyTable, noise_as: str | None) -> pl.LazyFr
 
 def fractions_as_text(n: pl.Expr) -> pl.Expr:
     """Return the text of the finding that `n` labels are fractions."""
-    are = pl.when(n == 1).then(pl.lit("is a fraction")).otherwise(pl.lit("are fractions"))
+    are = word_for(n, "is a fraction", "are fractions")
     return pl.format("{} {}: is the label a measurement?", count_as_text(n, "label"), are)
 
 
@@ -239,7 +238,6 @@ def _findings_on_labels(
     total, n_cells, n_noise = pl.col("total"), pl.col("n_cells"), pl.col("n_noise")
     is_same = (n_cells == n) & (n_cells == pl.col("n_clusters")) & (n_cells > 1) & (n_cells < total)
     size = pl.col("n_left") + n_noise
-    are = pl.when(n_noise == 1).then(pl.lit("is")).otherwise(pl.lit("are"))
     n_fractions = pl.col("n_fractions")
     findings = [
         find_unique_labels(counts, keys),
@@ -275,7 +273,7 @@ def _findings_on_labels(
                 "{} of the label's {} {} noise, and left out",
                 n_noise,
                 count_as_text(size, "row"),
-                are,
+                word_for(n_noise, "is", "are"),
             ),
         ),
     ]
@@ -363,7 +361,6 @@ def _find_divided(
     text = pl.format(
         f"{{}} of the {side}'s {{}}{{}}{{}} {words}", percent, count_as_text(n, "row"), parts, whole
     )
-    columns = {side: pl.col(side), other: pl.col("majority")}
     return make_finding(
         divided,
         keys,
@@ -373,5 +370,5 @@ def _find_divided(
         n=n,
         value=share,
         finding=text,
-        **columns,
+        **{side: pl.col(side), other: pl.col("majority")},
     )
