@@ -106,11 +106,7 @@ def association_quotients(row: Row) -> dict[str, Quotient]:
     return {
         "hubert_index": linear(PAIRS, 0.0, -2.0, -2.0),
         "kulczynski_index": Quotient(
-            PAIRS,
-            s * (b + c),
-            2 * b * c,
-            (2 * s + (b + c), s, s),
-            (2 * (b + c), 2 * b, 2 * c),
+            PAIRS, s * (b + c), 2 * b * c, (2 * s + (b + c), s, s), (2 * (b + c), 2 * b, 2 * c)
         ),
         "mcnemar_index": Quotient(
             PAIRS, (y - x) * all_root, differ_root, (0.0, -all_root, all_root), (0.0, half, half)

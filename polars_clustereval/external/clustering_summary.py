@@ -17,7 +17,7 @@ from polars_clustereval.base.exact import (
     widen,
 )
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 
 from .contingency import ContingencyTable, LabelOptions, check_columns, flag_groups, is_noise
 
@@ -109,7 +109,7 @@ def clustering_summary(
     """
     measures: Terms = _measures()
     results = ("n", "n_dropped", "n_noise", "n_clusters", *measures)
-    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     table = _read_names(frame, cluster, name, options, results).cache_groups()
     statistics = [_size_statistics(table)]
     if name is not None:

@@ -44,7 +44,7 @@ from polars_clustereval.base.frames import (
     sum_by,
     to_user_frame,
 )
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -424,8 +424,7 @@ def contingency_matrix(
     >>> pl.testing.assert_frame_equal(of_cells, ce.external_report(six, "label", "cluster"))
     """
     results = ("label", "cluster", "n", "copies")
-    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
-    table = read_contingency_table(frame, label, cluster, options, results)
+    table = read_contingency_table(frame, label, cluster, options_of_call(LabelOptions), results)
     cells = table.cells.sort(*table.keys, "label", "cluster", nulls_last=True)
     return table.to_user_frame(frame, cells)
 
@@ -479,7 +478,7 @@ def pair_counts(
     [2, 1, 4, 8]
     """
     results = ("tp", "fp", "fn", "tn")
-    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
     totals = table.add_totals(
         table.row_counts,

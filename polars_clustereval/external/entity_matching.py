@@ -365,11 +365,7 @@ def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
 
 
 def generalized_merge_distance(
-    label: Column,
-    cluster: Column,
-    *,
-    split_cost: EditCost = "unit",
-    merge_cost: EditCost = "unit",
+    label: Column, cluster: Column, *, split_cost: EditCost = "unit", merge_cost: EditCost = "unit"
 ) -> pl.Expr:
     """Total cost of the splits and merges needed to turn the clusters into the labels.
 

@@ -9,7 +9,7 @@ import polars as pl
 from polars_clustereval.base.checks import check_beta
 from polars_clustereval.base.exact import to_double
 from polars_clustereval.base.frames import Row, Terms, add_stages
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 
 from .association import association_scores
 from .contingency import (
@@ -44,11 +44,7 @@ from .reduced_information import (
     table_options,
     table_terms,
 )
-from .set_matching import (
-    cell_matching_terms,
-    matching_scores,
-    matching_terms,
-)
+from .set_matching import cell_matching_terms, matching_scores, matching_terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,8 +86,7 @@ def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
         table.sum_by_partition(label_sizes, label_table_terms(pl.col)),
         table.sum_by_partition(cluster_sizes, cluster_table_terms(pl.col)),
     )
-    stages = (pair_count_terms, _shares_of_pairs, information_terms, _row_sums, lea_terms)
-    return add_stages(totals, *stages, closest_terms, table_terms)
+    return add_stages(totals, pair_count_terms, _partition_terms)
 
 
 def _labels_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
@@ -126,16 +121,20 @@ def _count_sizes(
     return table.join_partitions(histogram, counts)
 
 
-def _shares_of_pairs(row: Row) -> Terms:
-    """Return expressions for tp_share, fp_share, fn_share and tn_share of a partition."""
-    shares = pair_share_terms(row)
-    return {name: shares[name] for name in ("tp_share", "fp_share", "fn_share", "tn_share")}
+def _partition_terms(row: Row) -> Terms:
+    """Return the statistics that are computed from a partition's sums and pair counts.
 
-
-def _row_sums(row: Row) -> Terms:
-    """Return expressions for precision_rows, recall_rows and similar_rows of a partition."""
-    sums = matching_terms(row)
-    return {name: sums[name] for name in ("precision_rows", "recall_rows", "similar_rows")}
+    The report counts no links and needs no matched_rows, so their terms are left out.
+    """
+    shares, rows = pair_share_terms(row), matching_terms(row)
+    return {
+        **{name: shares[name] for name in ("tp_share", "fp_share", "fn_share", "tn_share")},
+        **{name: rows[name] for name in ("precision_rows", "recall_rows", "similar_rows")},
+        **information_terms(row),
+        **lea_terms(row),
+        **closest_terms(row),
+        **table_terms(row),
+    }
 
 
 def resolution_scores(split_cost: str, merge_cost: str, beta: float) -> Terms:
@@ -239,7 +238,7 @@ def entity_resolution_report(
     """
     scores: Terms = resolution_scores(split_cost, merge_cost, beta)
     results = (*ROW_COUNTS, *scores)
-    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
     has_rows = pl.col("total") > 0
     measures = {name: pl.when(has_rows).then(score) for name, score in scores.items()}

@@ -180,7 +180,8 @@ def read_graph(
 ) -> Graph:
     """Check the user's arguments, and return the graph.
 
-    `results` lists the columns of the final result besides the partition columns.
+    `results` lists the columns of the final result besides the partition columns. The weight is
+    read from `columns`, not from `options`.
     """
     of_nodes = {"id": columns.id, "cluster": columns.cluster}
     lazy, keys, values = check_columns(frame, of_nodes, options, results)

@@ -21,7 +21,7 @@ from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs, check_b
 from polars_clustereval.base.exact import ratio, to_double
 from polars_clustereval.base.frames import join_partitions
 from polars_clustereval.base.growth import ASSIGNMENT
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 
 from .contingency import ROW_COUNTS, ContingencyTable, LabelOptions, read_contingency_table
 from .kernels.linear_assignment import Cells, matched_weights
@@ -247,7 +247,7 @@ def matching_report(
     (0.6667, 0.2857)
     """
     scores: Terms = _matching_scores(pl.col, check_beta(beta))
-    options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
+    options = options_of_call(LabelOptions)
     results = (*ROW_COUNTS, *scores)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
     totals = table.add_totals(

@@ -212,14 +212,7 @@ def _best_matches(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 # Table
 # ----------------------------------------------------------------------------------------------
 
-_ID_COUNTS = (
-    "n",
-    "n_only_labels",
-    "n_only_clusters",
-    "n_dropped",
-    "n_labels",
-    "n_clusters",
-)
+_ID_COUNTS = ("n", "n_only_labels", "n_only_clusters", "n_dropped", "n_labels", "n_clusters")
 
 
 def _scores(beta: float) -> Terms:

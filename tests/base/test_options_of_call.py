@@ -11,6 +11,7 @@ import pytest
 import polars_clustereval as ce
 from polars_clustereval.base import tables
 from polars_clustereval.external.contingency import LabelOptions
+from polars_clustereval.external.graph_counts import GraphColumns
 from polars_clustereval.internal.centroids import check_point_options
 from polars_clustereval.internal.silhouette_queries import (
     SilhouetteOptions,
@@ -18,7 +19,7 @@ from polars_clustereval.internal.silhouette_queries import (
 )
 
 PACKAGE = Path(ce.__file__).parent
-MAKERS = (LabelOptions, check_point_options, check_means_options, SilhouetteOptions)
+MAKERS = (LabelOptions, GraphColumns, check_point_options, check_means_options, SilhouetteOptions)
 
 
 def unread_parameters(source: str) -> Iterator[str]:
