@@ -343,11 +343,7 @@ def _weight_error(got: str) -> ClusterEvalError:
 
 
 def _key_names(lazy: pl.LazyFrame, key: str | pl.Expr) -> list[str]:
-    """Return the names of the columns in `lazy` that `key` selects.
-
-    `key` is one element of partition_by. Raise an error for a column that does not exist or an
-    expression that computes something.
-    """
+    """Return the columns in `lazy` that `key`, one element of partition_by, selects."""
     names = [key] if isinstance(key, str) else key.meta.root_names()
     check_column_names(names, "partition_by", lazy.collect_schema().names())
     if isinstance(key, str):
@@ -417,10 +413,7 @@ def check_noise_as(noise: object, noise_as: object) -> None:
 
 
 def check_noise_of_clusters(noise: object, noise_as: object) -> None:
-    """Check the options as check_noise_as, for a table with one row per cluster.
-
-    In such a table, noise rows cannot count as singletons.
-    """
+    """Raise an error as check_noise_as, or for singletons in a table with one row per cluster."""
     if noise_as == "singletons":
         raise ClusterEvalError(
             "noise_as: expected one of 'cluster', 'drop', got 'singletons'; each row of the result "

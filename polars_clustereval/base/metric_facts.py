@@ -75,8 +75,5 @@ def metric_facts() -> Mapping[str, MetricFacts]:
 
 @cache
 def metrics_of(table: str) -> Mapping[str, MetricFacts]:
-    """Return facts about the metrics whose first report is `table`.
-
-    The result maps the name of each metric to its facts, in report order.
-    """
+    """Return facts, by name, about the metrics whose first report is `table`, in its order."""
     return {name: facts for name, facts in metric_facts().items() if facts.table == table}

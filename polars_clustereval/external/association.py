@@ -68,10 +68,7 @@ def association_scores(row: Row) -> Terms:
 
 
 def _angle_of(phi: Quotient, row: Row) -> Quotient:
-    """Return phi multiplied by the derivative of arccos(phi) / pi, which is treated as a constant.
-
-    _correlation_distance explains the square root in this derivative.
-    """
+    """Return phi times the derivative of arccos(phi) / pi, explained at _correlation_distance."""
     tp, fp, fn, tn = (row(f"{name}_share") for name in ("tp", "fp", "fn", "tn"))
     sine = (tp * tn * (fp + fn) + fp * fn * (tp + tn)).sqrt()
     factor = -ratio(as_expression(phi.bottom), math.pi * sine)

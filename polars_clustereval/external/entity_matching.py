@@ -83,12 +83,7 @@ def resolution_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def _closest_jaccards(row: Row) -> Terms:
-    """Return expressions for a cell's label_jaccard and cluster_jaccard.
-
-    label_jaccard is the maximum of cell_jaccard over the cells with the same label, and
-    cluster_jaccard is the maximum over the cells with the same cluster. `row(name)` returns a field
-    of cells_as_list.
-    """
+    """Return a cell's label_jaccard and cluster_jaccard, the best of its label and its cluster."""
     jaccard = cell_jaccard(row)
     return {
         "label_jaccard": jaccard.max().over(row("label")),

@@ -277,10 +277,7 @@ class Graph:
 
     @cached_property
     def nodes(self) -> pl.LazyFrame:
-        """One row per node, with the columns id, cluster, node and cluster_no.
-
-        cluster is NULL for noise nodes that count as singletons.
-        """
+        """One row per node: id, cluster (NULL for singletons of noise), node and cluster_no."""
         noise_as = self.options.noise_as
         ids = self.ids.filter(pl.col("times") > 0)
         if noise_as == "drop":
@@ -464,15 +461,13 @@ class Graph:
 
     @cached_property
     def components(self) -> pl.LazyFrame:
-        """The rows of `clusters` with n_bridges and n_components, the number of connected parts.
-
-        In the spanning forest, each part has one edge fewer than it has nodes.
-        """
+        """The rows of `clusters` with n_bridges and n_components, the number of connected parts."""
         counts = self.tree_edges.group_by("cluster_no").agg(
             n_tree_edges=pl.len().cast(pl.Int64), n_bridges=pl.col("is_bridge").sum()
         )
         rows = join_small(self.clusters, ["cluster_no"], counts, how="left")
         rows = rows.with_columns(pl.col("n_tree_edges", "n_bridges").fill_null(0).cast(pl.Int64))
+        # In the spanning forest, each part has one edge fewer than it has nodes.
         n_components = (
             pl.when(is_dense(pl.col("min_neighbors"), pl.col("n_nodes")))
             .then(1)

@@ -81,13 +81,13 @@ def information_scores(
     """Return the scores of this module; those that need emi, ehl and ehc if `adjusted`."""
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     larger = pl.max_horizontal(hl, hc)
-    adjusted_scores = {
-        "adjusted_mutual_info_score": adjusted_mutual_info(row, average_method),
-        "expected_mutual_info": row("emi"),
-    }
+    adjusted_scores: Terms = {}
+    if adjusted:
+        adjusted_scores["adjusted_mutual_info_score"] = adjusted_mutual_info(row, average_method)
+        adjusted_scores["expected_mutual_info"] = row("emi")
     return {
         "normalized_mutual_info_score": _normalized_mutual_info_score(row, average_method),
-        **(adjusted_scores if adjusted else {}),
+        **adjusted_scores,
         "homogeneity_score": ratio_or(mi, mi + hl, 1.0),
         "completeness_score": ratio_or(mi, mi + hc, 1.0),
         "v_measure_score": _v_measure_score(row, beta),

@@ -52,10 +52,7 @@ _WEIGHTS = tuple(_weight_terms(pl.col))
 
 
 def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the total weight of each partition's best matching, for each kind of weight.
-
-    Partitions without cells are left out.
-    """
+    """Return the weights of the best matchings, without the partitions that have no cells."""
     keys = list(table.keys)
     rows = table.label_sizes.select(*keys, "label").with_row_index("row")
     columns = table.cluster_sizes.select(*keys, "cluster").with_row_index("column")
@@ -87,7 +84,7 @@ def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
-    """Return, for each partition_no and each kind of weight, the total weight of the best matching.
+    """Return, for each partition_no and each kind of weight, the weight of the best matching.
 
     In `cells`, the columns partition_no, row and column contain numbers that start at 0.
     """

@@ -37,10 +37,9 @@ if TYPE_CHECKING:
 
 
 def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the pairs of different ids by `shared`, how many labels or clusters they share.
+    """Return the number of ordered pairs of different ids by `shared`, how many members they share.
 
-    `profile_pairs` is one of Covers.pairs. Pairs are ordered, and those that
-    share nothing are left out.
+    `profile_pairs` is one of Covers.pairs. Pairs that share nothing are left out.
     """
     is_same = (pl.col("profile") == pl.col("profile_2")).cast(pl.Int64)
     pairs = widen(pl.col("n")) * widen(pl.col("n_2") - is_same)

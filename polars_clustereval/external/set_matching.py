@@ -41,7 +41,7 @@ def label_match_rows(row: Row) -> pl.Expr:
 
 
 def cell_matching_terms(row: Row) -> Terms:
-    """Return the sums of B-cubed precision and recall and of similarity, and the exact matches."""
+    """Return fixed_precision_rows, fixed_recall_rows, fixed_similar_rows and exact_matches."""
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     larger = pl.max_horizontal(label_size, cluster_size)
     rows = to_double(row("copies")) * to_double(n)
@@ -55,7 +55,7 @@ def cell_matching_terms(row: Row) -> Terms:
 
 
 def label_matching_terms(row: Row) -> Terms:
-    """Return the terms of a label, from best_match_rows, its largest label_match_rows."""
+    """Return the terms of a label, where best_match_rows is its largest label_match_rows."""
     return {
         "n_labels": row("copies"),
         "in_majority_clusters": row("label_majority_n"),
@@ -64,7 +64,7 @@ def label_matching_terms(row: Row) -> Terms:
 
 
 def cluster_matching_terms(row: Row) -> Terms:
-    """Return the terms of a cluster."""
+    """Return n_clusters and in_majority_labels of a cluster."""
     return {
         "n_clusters": row("copies"),
         "in_majority_labels": row("cluster_majority_n") * row("copies"),
@@ -102,13 +102,7 @@ def matching_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def _majority_terms(row: Row) -> Terms:
-    """Return the majority counts and the best match for a cell's label and cluster.
-
-    label_majority_n is the maximum of n over the cells with the same label, and cluster_majority_n
-    is the maximum of n over the cells with the same cluster. best_match_rows is the maximum of
-    label_match_rows over the cells with the same label. `row` is a function that returns a field of
-    cells_as_list by name.
-    """
+    """Return the majority counts and the best match for a cell's label and cluster."""
     label, cluster = row("label"), row("cluster")
     return {
         "label_majority_n": row("n").max().over(label),

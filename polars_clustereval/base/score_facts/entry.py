@@ -47,10 +47,7 @@ class Scale(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Facts about one score, which is a column of a report.
-
-    A text field is empty if the fact does not apply or is not known.
-    """
+    """Facts about one score, a column of a report; empty if they do not apply or are unknown."""
 
     name: str
     title: str
