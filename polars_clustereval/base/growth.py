@@ -111,12 +111,7 @@ def _silhouettes(
 #: silhouettes of a series of clusterings.
 SILHOUETTES = (
     *_silhouettes("nnd", _A_SAMPLE, method=("exact",)),
-    *_silhouettes(
-        "mnd",
-        (Setting("reference_size", REFERENCE_SIZE),),
-        method=("sample",),
-        reference_size=(None,),
-    ),
+    *_silhouettes("mnd", _REFERENCES, method=("sample",), reference_size=(None,)),
 )
 SWEPT_SILHOUETTES = _silhouettes(
     "nnd", (Setting("silhouette", "simplified"),), silhouette=("exact",)

@@ -19,7 +19,7 @@ from polars_clustereval.base.exact import (
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
 from polars_clustereval.base.tables import options_of_call, table_function
 
-from .contingency import ContingencyTable, LabelOptions, check_columns, flag_groups, is_noise
+from .contingency import ContingencyTable, LabelOptions, check_columns, flag_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,7 +148,7 @@ def _read_names(
     counts = rows.group_by(*keys, *given).agg(pl.col("n").sum())
     names = pl.struct(pl.lit(None).alias("name")) if name is None else pl.struct("name")
     groups = counts.with_columns(label=names)
-    return ContingencyTable(flag_groups(groups, is_noise(rows, options.noise), options), keys)
+    return ContingencyTable(flag_groups(groups, options), keys)
 
 
 # ----------------------------------------------------------------------------------------------

@@ -223,7 +223,7 @@ def read_contingency_table(
     lazy, keys, columns = check_columns(frame, sides, options, results)
     rows = lazy.select(*columns, check_weight(lazy, options.weight, keys).alias("n"))
     groups = _count_cells(rows, list(keys), keep_nulls=keep_nulls)
-    return ContingencyTable(flag_groups(groups, is_noise(rows, options.noise), options), keys)
+    return ContingencyTable(flag_groups(groups, options), keys)
 
 
 # Types of whole numbers, by the bits of the signed type that holds them. Two UInt64 do not fit into
@@ -261,11 +261,9 @@ def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
     return equals_noise(pl.col("cluster"), noise, rows.collect_schema()["cluster"])
 
 
-def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> pl.LazyFrame:
-    """Return `groups` with copies, n_dropped and n_noise (see ContingencyTable).
-
-    The expression `noisy` tells whether the cluster of a group is the noise value.
-    """
+def flag_groups(groups: pl.LazyFrame, options: LabelOptions) -> pl.LazyFrame:
+    """Return `groups` with copies, n_dropped and n_noise (see ContingencyTable)."""
+    noisy = is_noise(groups, options.noise)
     n, zero, one = pl.col("n"), pl.lit(0, pl.Int64), pl.lit(1, pl.Int64)
     complete = pl.col("label").is_not_null() & pl.col("cluster").is_not_null()
     noise_copies = {"drop": zero, "singletons": n}.get(options.noise_as or "cluster", one)

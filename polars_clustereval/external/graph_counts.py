@@ -107,20 +107,14 @@ def _check_end_types(nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, s
             )
 
 
-def _read_edges(
-    frame: object, columns: GraphColumns, keys: dict[str, str]
-) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
-    """Return the rows of the edge frame, and a frame that describes any invalid weights.
-
-    The latter contains the first weight that is not a finite number >= 0 and the number of such
-    weights. It is None if there is no weight column.
-    """
+def _read_edges(frame: object, columns: GraphColumns, keys: dict[str, str]) -> pl.LazyFrame:
+    """Return the partition columns, left, right and weight of the edge frame."""
     lazy = check_is_frame(frame, "edges")
     check_column_names(list(keys.values()), "edges: partition_by", lazy.collect_schema().names())
     ends = {"left": columns.left, "right": columns.right}
     values = [*key_columns(keys), *(check_groupable(lazy, x, name) for name, x in ends.items())]
     if columns.weight is None:
-        return lazy.select(*values, weight=pl.lit(1.0)), None
+        return lazy.select(*values, weight=pl.lit(1.0))
     weight = check_column(lazy, columns.weight, "weight")
     dtype = lazy.select(weight).collect_schema()["weight"]
     if not (dtype.is_numeric() or dtype == pl.Null):
@@ -131,7 +125,7 @@ def _read_edges(
     number = weight.cast(pl.Float64)
     is_good = (number.is_finite() & (number >= 0)).fill_null(False)
     facts = lazy.select(value=weight.filter(~is_good).first(), n=(~is_good).sum())
-    return lazy.select(*values, weight=number), facts
+    return raise_on_collect(lazy.select(*values, weight=number), facts, _check_edge_weights)
 
 
 def _check_edge_weights(facts: pl.DataFrame) -> None:
@@ -186,7 +180,7 @@ def read_graph(
     of_nodes = {"id": columns.id, "cluster": columns.cluster}
     lazy, keys, values = check_columns(frame, of_nodes, options, results)
     rows = lazy.select(values)
-    ends, bad_weights = _read_edges(edges, columns, keys)
+    ends = _read_edges(edges, columns, keys)
     schema = rows.collect_schema()
     of_ends = {name: schema[name] for name in keys} | {"left": schema["id"], "right": schema["id"]}
     ends = align_structs(ends, of_ends)
@@ -199,8 +193,6 @@ def read_graph(
         wide = of_id if len(types) == 1 else pl.Int128()
         rows = rows.with_columns(pl.col("id").cast(wide))
         ends = ends.with_columns(pl.col("left", "right").cast(wide))
-    if bad_weights is not None:
-        ends = raise_on_collect(ends, bad_weights, _check_edge_weights)
     return Graph(rows, ends, keys, options, of_id)
 
 
@@ -209,14 +201,11 @@ def read_graph(
 # ----------------------------------------------------------------------------------------------
 
 
-def is_dense(row_min_neighbors: pl.Expr, n_nodes: pl.Expr) -> pl.Expr:
-    """Return whether a cluster has so many edges that it must be connected and have no bridges.
-
-    The condition is that every node has at least two neighbors, and is joined to at least half of
-    the nodes (rounded down). Chartrand (1966) proves that splitting such a cluster requires
-    removing at least as many edges as its least connected node has neighbors.
-    """
-    return (row_min_neighbors >= 2) & (row_min_neighbors >= n_nodes // 2)
+#: Whether a cluster has so many edges that it must be connected and have no bridges. Every node has
+#: at least two neighbors, and is joined to at least half of the nodes (rounded down). Chartrand
+#: (1966) proves that splitting such a cluster requires removing at least as many edges as its least
+#: connected node has neighbors.
+_IS_DENSE = (pl.col("min_neighbors") >= 2) & (pl.col("min_neighbors") >= pl.col("n_nodes") // 2)
 
 
 def _conductance(row_total: pl.Expr) -> pl.Expr:
@@ -374,7 +363,7 @@ class Graph:
         columns = ("weight", "is_inner", "is_loop")
         ends = pl.concat(
             [
-                self.edges.select(*columns, node=f"{end}", cluster_no=f"{end}_cluster")
+                self.edges.select(*columns, node=end, cluster_no=f"{end}_cluster")
                 for end in ("low", "high")
             ]
         )
@@ -447,13 +436,11 @@ class Graph:
     def tree_edges(self) -> pl.LazyFrame:
         """One row per edge of a spanning forest of the clusters, with is_bridge and LINK_COLUMNS.
 
-        Clusters for which is_dense is True are left out, because they have no bridges. No search is
+        Dense clusters are left out, because they have no bridges. No search is
         needed for clusters with two nodes.
         """
         n_nodes = pl.col("n_nodes")
-        open_clusters = self.clusters.filter(
-            (n_nodes > 2) & (pl.col("n_links") > 0) & ~is_dense(pl.col("min_neighbors"), n_nodes)
-        )
+        open_clusters = self.clusters.filter((n_nodes > 2) & (pl.col("n_links") > 0) & ~_IS_DENSE)
         searched = find_tree_edges(self.links_of(open_clusters))
         pairs = self.links_of(self.clusters.filter(n_nodes == 2))
         pairs = pairs.select(*LINK_COLUMNS, is_bridge=pl.lit(True))
@@ -469,9 +456,7 @@ class Graph:
         rows = rows.with_columns(pl.col("n_tree_edges", "n_bridges").fill_null(0).cast(pl.Int64))
         # In the spanning forest, each part has one edge fewer than it has nodes.
         n_components = (
-            pl.when(is_dense(pl.col("min_neighbors"), pl.col("n_nodes")))
-            .then(1)
-            .otherwise(pl.col("n_nodes") - pl.col("n_tree_edges"))
+            pl.when(_IS_DENSE).then(1).otherwise(pl.col("n_nodes") - pl.col("n_tree_edges"))
         )
         return rows.with_columns(n_components=n_components).cache()
 
@@ -535,11 +520,8 @@ class Graph:
             "worst_conductance": pl.col("conductance").max(),
         }
         sums = aggregate_by(self.clusters, list(self.keys), terms)
-        n_inner, n_cut, all_pairs = (
-            pl.col("n_inner"),
-            pl.col("n_cut"),
-            count_pairs(pl.col("n_nodes")),
-        )
+        n_inner, n_cut = pl.col("n_inner"), pl.col("n_cut")
+        all_pairs = count_pairs(pl.col("n_nodes"))
         return sums.with_columns(
             n_edges=n_inner + n_cut,
             modularity=pl.when(pl.col("total") > 0).then("modularity"),
