@@ -161,6 +161,11 @@ def element_field(name: str) -> pl.Expr:
     return pl.element().struct.field(name)
 
 
+def element_fields(*names: str) -> Terms:
+    """Return the fields `names` as terms of StructLists.select."""
+    return {name: element_field(name) for name in names}
+
+
 class StructLists(NamedTuple):
     """An expression that is used in place of a frame, and whose values are lists of structs.
 
@@ -182,8 +187,7 @@ class StructLists(NamedTuple):
         """Return the lists with the fields that the stages add one after another."""
         structs = self
         for stage in stages:
-            fields = {name: element_field(name) for name in structs.fields}
-            structs = structs.select(fields | stage(element_field))
+            structs = structs.select(element_fields(*structs.fields) | stage(element_field))
         return structs
 
     def sum_terms(self, terms: Terms) -> StructLists:

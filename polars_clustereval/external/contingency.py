@@ -364,6 +364,20 @@ def cluster_field(name: str) -> pl.Expr:
     return element_field(name).filter(element_field("is_first_of_cluster"))
 
 
+#: The terms whose sums over cells_as_list are the numbers of labels, clusters and cells ...
+GROUP_COUNTS: Terms = {
+    "n_labels": label_field("copies"),
+    "n_clusters": cluster_field("copies"),
+    "n_cells": element_field("copies"),
+}
+#: ... and the numbers of ordered pairs of rows in the same cell, label or cluster.
+GROUP_PAIRS: Terms = {
+    **cell_pair_terms(element_field),
+    **label_pair_terms(label_field),
+    **cluster_pair_terms(cluster_field),
+}
+
+
 # ----------------------------------------------------------------------------------------------
 # Tables
 # ----------------------------------------------------------------------------------------------

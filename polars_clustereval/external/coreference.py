@@ -16,9 +16,9 @@ import polars as pl
 
 from polars_clustereval.base.checks import check_beta
 from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to_fixed_point
-from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field, element_fields
 
-from .contingency import cells_as_list
+from .contingency import GROUP_COUNTS, cells_as_list
 from .pair_counting import pair_statistics
 from .set_matching import f_score
 
@@ -60,15 +60,8 @@ def lea_terms(row: Row) -> Terms:
 
 def coreference_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that coreference_scores needs, as one struct per group."""
-    terms = {
-        **cell_lea_terms(element_field),
-        "n_labels": element_field("is_first_of_label"),
-        "n_clusters": element_field("is_first_of_cluster"),
-    }
-    sums = cells_as_list(label, cluster).sum_terms(terms)
-    names = ("total", "n_labels", "n_clusters", "n_cells")
-    counts = {name: element_field(name).cast(pl.Int64) for name in names}
-    return sums.select(counts | lea_terms(element_field))
+    sums = cells_as_list(label, cluster).sum_terms(GROUP_COUNTS | cell_lea_terms(element_field))
+    return sums.select(element_fields("total", *GROUP_COUNTS) | lea_terms(element_field))
 
 
 # ----------------------------------------------------------------------------------------------

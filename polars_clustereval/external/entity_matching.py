@@ -14,19 +14,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-import polars as pl
-
 from polars_clustereval.base.checks import check_beta, check_choice
 from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to_fixed_point
-from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field, element_fields
 
 from .contingency import (
-    cell_pair_terms,
+    GROUP_COUNTS,
+    GROUP_PAIRS,
     cells_as_list,
     cluster_field,
-    cluster_pair_terms,
     label_field,
-    label_pair_terms,
     pair_count_terms,
 )
 from .coreference import coreference_statistics
@@ -34,6 +31,8 @@ from .entropies import cell_difference_terms, cell_information_terms, informatio
 from .set_matching import f_score, matching_scores, matching_statistics
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from polars_clustereval.base.checks import Column
 
 #: Names of the cost of a split or merge.
@@ -69,17 +68,10 @@ def closest_terms(row: Row) -> Terms:
 
 def resolution_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that closest_scores needs, as one struct per group."""
-    terms = {
-        "n_labels": element_field("is_first_of_label"),
-        "n_clusters": element_field("is_first_of_cluster"),
-        **closest_label_terms(label_field),
-        **closest_cluster_terms(cluster_field),
-    }
-    sums = cells_as_list(label, cluster).add_stages(_closest_jaccards).sum_terms(terms)
-    counts = {
-        name: element_field(name).cast(pl.Int64) for name in ("total", "n_labels", "n_clusters")
-    }
-    return sums.select(counts | closest_terms(element_field))
+    terms = closest_label_terms(label_field) | closest_cluster_terms(cluster_field)
+    cells = cells_as_list(label, cluster).add_stages(_closest_jaccards)
+    counts = element_fields("total", "n_labels", "n_clusters")
+    return cells.sum_terms(GROUP_COUNTS | terms).select(counts | closest_terms(element_field))
 
 
 def _closest_jaccards(row: Row) -> Terms:
@@ -93,24 +85,12 @@ def _closest_jaccards(row: Row) -> Terms:
 
 def edit_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that merge_distance needs, as one struct per group."""
-    terms = {
-        "n_labels": element_field("is_first_of_label"),
-        "n_clusters": element_field("is_first_of_cluster"),
-        "n_cells": element_field("copies"),
-        **cell_pair_terms(element_field),
-        **label_pair_terms(label_field),
-        **cluster_pair_terms(cluster_field),
-        **cell_information_terms(element_field),
-    }
-    cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
-    counts = {
-        name: element_field(name).cast(pl.Int64)
-        for name in ("total", "n_labels", "n_clusters", "n_cells")
-    }
+    terms = GROUP_COUNTS | GROUP_PAIRS | cell_information_terms(element_field)
+    sums = cells_as_list(label, cluster).add_stages(cell_difference_terms).sum_terms(terms)
     pairs, entropies = pair_count_terms(element_field), information_terms(element_field)
     parts = {name: pairs[name] for name in ("fp", "fn")}
     parts |= {name: entropies[name] for name in ("hl", "hc")}
-    return cells.sum_terms(terms).select(counts | parts)
+    return sums.select(element_fields("total", *GROUP_COUNTS) | parts)
 
 
 # ----------------------------------------------------------------------------------------------

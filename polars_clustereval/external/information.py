@@ -14,7 +14,7 @@ import polars as pl
 
 from polars_clustereval.base.checks import Column, check_beta, check_choice
 from polars_clustereval.base.exact import ratio, ratio_or
-from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field, element_fields
 
 from .contingency import cells_as_list
 from .entropies import (
@@ -46,9 +46,8 @@ def adjusted_information_statistics(label: Column, cluster: Column) -> StructLis
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     totals = {name: term.sum() for name, term in cell_information_terms(element_field).items()}
     sums = expected_sums_as_list(cells, {"total": element_field("total").first(), **totals})
-    terms = {name: element_field(name) for name in ("total", "emi")}
-    terms |= information_terms(element_field) | expected_entropy_terms(element_field)
-    return sums.select(terms)
+    terms = information_terms(element_field) | expected_entropy_terms(element_field)
+    return sums.select(element_fields("total", "emi") | terms)
 
 
 def _v_measure_score(row: Row, beta: float) -> pl.Expr:

@@ -22,17 +22,9 @@ import polars as pl
 
 from polars_clustereval.base.checks import Column, check_beta
 from polars_clustereval.base.exact import ratio, to_double, widen
-from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field, element_fields
 
-from .contingency import (
-    cell_pair_terms,
-    cells_as_list,
-    cluster_field,
-    cluster_pair_terms,
-    label_field,
-    label_pair_terms,
-    pair_count_terms,
-)
+from .contingency import GROUP_PAIRS, cells_as_list, pair_count_terms
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
@@ -64,15 +56,9 @@ def pair_share_terms(row: Row) -> Terms:
 
 def pair_statistics(label: Column, cluster: Column) -> StructLists:
     """Return total, tp, fp, fn, tn, links and pair_share_terms, as one struct per group."""
-    terms = {
-        **cell_pair_terms(element_field),
-        **label_pair_terms(label_field),
-        **cluster_pair_terms(cluster_field),
-        **cell_link_terms(element_field),
-    }
-    sums = cells_as_list(label, cluster).sum_terms(terms)
-    sizes = {name: element_field(name) for name in ("total", "links")}
-    return sums.select(sizes | pair_count_terms(element_field)).add_stages(pair_share_terms)
+    sums = cells_as_list(label, cluster).sum_terms(GROUP_PAIRS | cell_link_terms(element_field))
+    counts = element_fields("total", "links") | pair_count_terms(element_field)
+    return sums.select(counts).add_stages(pair_share_terms)
 
 
 # ----------------------------------------------------------------------------------------------

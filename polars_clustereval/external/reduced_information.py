@@ -32,15 +32,9 @@ from polars_clustereval.base.exact import (
     to_double,
     to_fixed_point,
 )
-from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field, element_fields
 
-from .contingency import (
-    cells_as_list,
-    cluster_field,
-    cluster_pair_terms,
-    label_field,
-    label_pair_terms,
-)
+from .contingency import GROUP_COUNTS, GROUP_PAIRS, cells_as_list, cluster_field, label_field
 from .entropies import cell_difference_terms, cell_information_terms, information_terms
 from .expected_information import stirling_error, stirling_scale
 
@@ -254,19 +248,15 @@ def reduced_statistics(label: Column, cluster: Column) -> StructLists:
     }
     totals = {name: element_field(name).first() for name in ("total", *carried)}
     totals |= {name: term.sum() for name, term in sums.items()}
-    fields = {name: element_field(name) for name in ("total", "n_labels", "n_clusters")}
-    fields |= information_terms(element_field) | table_terms(element_field)
-    return cells.select(totals).select(fields)
+    terms = information_terms(element_field) | table_terms(element_field)
+    return cells.select(totals).select(element_fields("total", "n_labels", "n_clusters") | terms)
 
 
 def _group_counts(_: Row) -> Terms:
     """Return n_labels, n_clusters, label_pairs and cluster_pairs, equal in all cells of a list."""
-    pairs = label_pair_terms(label_field) | cluster_pair_terms(cluster_field)
-    return {
-        "n_labels": element_field("is_first_of_label").sum().cast(pl.Int64),
-        "n_clusters": element_field("is_first_of_cluster").sum().cast(pl.Int64),
-        **{name: term.sum() for name, term in pairs.items()},
-    }
+    terms = GROUP_COUNTS | GROUP_PAIRS
+    names = ("n_labels", "n_clusters", "label_pairs", "cluster_pairs")
+    return {name: terms[name].sum() for name in names}
 
 
 # ----------------------------------------------------------------------------------------------

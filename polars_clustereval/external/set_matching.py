@@ -22,7 +22,7 @@ import polars as pl
 
 from polars_clustereval.base.checks import check_beta
 from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to_fixed_point
-from polars_clustereval.base.frames import Row, StructLists, Terms, element_field
+from polars_clustereval.base.frames import Row, StructLists, Terms, element_field, element_fields
 
 from .contingency import cells_as_list, cluster_field, label_field
 
@@ -97,8 +97,7 @@ def matching_statistics(label: Column, cluster: Column) -> StructLists:
         **cluster_matching_terms(cluster_field),
     }
     sums = cells_as_list(label, cluster).add_stages(_majority_terms).sum_terms(terms)
-    counts = {name: element_field(name) for name in ("total", *MATCHING_COUNTS)}
-    return sums.select(counts | matching_terms(element_field))
+    return sums.select(element_fields("total", *MATCHING_COUNTS) | matching_terms(element_field))
 
 
 def _majority_terms(row: Row) -> Terms:
