@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_clustereval.base.checks import check_beta
-from polars_clustereval.base.exact import from_fixed_point, ratio, to_double, to_fixed_point
+from polars_clustereval.base.exact import (
+    from_fixed_point,
+    ratio,
+    ratio_or,
+    to_double,
+    to_fixed_point,
+)
 from polars_clustereval.base.frames import Row, StructLists, Terms, element_field, element_fields
 
 from .contingency import GROUP_COUNTS, cells_as_list
@@ -87,11 +93,6 @@ def coreference_scores(row: Row, beta: float = 1.0) -> Terms:
     }
 
 
-def _ratio_or_0(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """Return part / whole, or 0 for 0 / 0."""
-    return ratio(part, whole).fill_null(0.0)
-
-
 def blanc_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return the BLANC scores, which are 1 for equal partitions.
 
@@ -100,11 +101,11 @@ def blanc_scores(row: Row, beta: float = 1.0) -> Terms:
     """
     tp, fp, fn, tn = (to_double(row(name)) for name in ("tp", "fp", "fn", "tn"))
     weight, square = 1 + beta * beta, beta * beta
-    together = _ratio_or_0(weight * tp, weight * tp + square * fn + fp)
-    apart = _ratio_or_0(weight * tn, weight * tn + square * fp + fn)
+    together = ratio_or(weight * tp, weight * tp + square * fn + fp, 0.0)
+    apart = ratio_or(weight * tn, weight * tn + square * fp + fn, 0.0)
     scores = {
-        "blanc_precision": _ratio_or_0(tp, tp + fp) + _ratio_or_0(tn, tn + fn),
-        "blanc_recall": _ratio_or_0(tp, tp + fn) + _ratio_or_0(tn, tn + fp),
+        "blanc_precision": ratio_or(tp, tp + fp, 0.0) + ratio_or(tn, tn + fn, 0.0),
+        "blanc_recall": ratio_or(tp, tp + fn, 0.0) + ratio_or(tn, tn + fp, 0.0),
         "blanc_f_score": together + apart,
     }
     is_equal = fp + fn == 0

@@ -45,13 +45,8 @@ def pair_share_terms(row: Row) -> Terms:
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     pairs = to_double(tp + fp + fn + tn)
-    return {
-        "tp_share": to_double(tp) / pairs,
-        "fp_share": to_double(fp) / pairs,
-        "fn_share": to_double(fn) / pairs,
-        "tn_share": to_double(tn) / pairs,
-        "links_share": to_double(row("links")) / pairs / pairs,
-    }
+    shares = {f"{name}_share": to_double(row(name)) / pairs for name in ("tp", "fp", "fn", "tn")}
+    return shares | {"links_share": to_double(row("links")) / pairs / pairs}
 
 
 def pair_statistics(label: Column, cluster: Column) -> StructLists:
