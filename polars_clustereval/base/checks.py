@@ -123,7 +123,7 @@ def check_confidence(confidence: Any) -> float:
 
 
 def check_sampling_fraction(fraction: float | None, design: str) -> float | None:
-    """Return the share of rows that were drawn, if given; only 'by_record' may have one."""
+    """Return the share of rows that were drawn, if any; only 'by_record' may have one."""
     if fraction is None:
         return None
     if not (is_number(fraction) and 0 <= fraction < 1):
@@ -280,7 +280,7 @@ def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
 
 
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
-    """Return check_column, whose type must be groupable, and no vectors if they are LABELS."""
+    """Return check_column; columns of Objects, and vectors for LABELS, raise an error."""
     expr = check_column(lazy, column, parameter)
     dtype = lazy.select(expr).collect_schema()[parameter]
     is_list = isinstance(dtype, pl.List | pl.Array)

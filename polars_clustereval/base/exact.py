@@ -75,7 +75,7 @@ def to_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
 
 
 def from_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
-    """Return a fixed-point number with so many places, or a sum of such numbers, as Float64."""
+    """Return a fixed-point number of this many places, or a sum of such numbers, as Float64."""
     return to_double(x) * 2.0**-places
 
 

@@ -45,7 +45,7 @@ def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
 
 
 def aggregate_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
-    """Return the aggregates in `terms` for each group, with one row in all as in sum_by."""
+    """Return the aggregates `terms` for each group of `by`, or in one row if `by` is empty."""
     return frame.group_by(by).agg(**terms) if by else frame.select(**terms)
 
 

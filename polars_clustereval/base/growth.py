@@ -190,7 +190,7 @@ def estimate_seconds(
 
 
 def describe_seconds(seconds: float) -> str:
-    """Return a time in words, with one digit, in the largest unit of which there are over 2."""
+    """Return a time in words, with one digit, in the largest unit that fits in more than twice."""
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds > 2 * size:
             return f"{_round(seconds / size, 1):,.0f} {unit}"

@@ -385,7 +385,7 @@ def _as_doubles(sums: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _size_pairs(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition and pair of sizes, with the columns total to multiplicity."""
+    """Return one row per partition and pair of sizes, with _SIZE_COLUMNS and multiplicity."""
     keys = list(table.keys)
     labels, clusters = (
         _reduce_sizes(
