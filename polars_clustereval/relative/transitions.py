@@ -13,10 +13,9 @@ import polars as pl
 
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_small, to_user_frame
-from polars_clustereval.base.tables import options_of_call, table_function
-from polars_clustereval.external.contingency import LabelOptions
+from polars_clustereval.base.tables import table_function
 
-from .run_pairs import LinkOptions, RunPair, read_run_pair
+from .run_pairs import RunPair, read_run_pair
 
 if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
@@ -36,13 +35,11 @@ _IDS_AFTER = ("n_after", "n_joined", "stayed_after")
 
 
 def _count_links(pair: RunPair) -> pl.LazyFrame:
-    """Return the linked pairs in `pair.overlaps`, with the number of links of each cluster.
+    """Return the links of `pair.overlaps` with the links of each cluster, n_parts and n_sources.
 
-    The flags counts_before and counts_after tell whether the link counts for the old cluster and
-    for the new cluster, respectively. The columns n_parts and n_sources contain the numbers of
-    links that count for the old cluster and for the new cluster, respectively.
+    The flags counts_before and counts_after tell for which of its two clusters a link counts.
     """
-    least = pair.links.min_share
+    least = pair.min_share
     links = pair.overlaps.filter("is_link").with_columns(
         counts_before=pl.col("share_before") >= least, counts_after=pl.col("share_after") >= least
     )
@@ -57,7 +54,7 @@ def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
     """Return the linked pairs that have their own rows in transition_sides.
 
     A row of the kind `match` represents both clusters of a pair, a `part` represents the new
-    cluster, and a `source` represents the old cluster. `links` is the result of _count_links.
+    cluster, and a `source` represents the old cluster.
     """
     only_of_old = pl.col("counts_before") & (pl.col("n_parts") == 1)
     only_of_new = pl.col("counts_after") & (pl.col("n_sources") == 1)
@@ -80,12 +77,10 @@ def _clusters_without_match(
     """Return the rows of transition_sides for clusters with several links or no links.
 
     `clusters` contains the clusters of one run, with the key `by`, and `linked` contains the links
-    that count for these clusters. `names` specifies the columns to use. The entry `sums` lists the
-    columns to sum over the linked clusters, which are in the other run. The entry `other` is the
-    key of the linked clusters, and `most` is the column with the number of links that count for a
-    linked cluster. The entries `n_own` and `n_other` are the columns for the number of a row's own
-    clusters and the number of its linked clusters. `names` also includes the row kinds `several`
-    (for clusters with several links) and `none` (for clusters with no links).
+    that count for these clusters. `names` has the columns to sum over the linked clusters (`sums`),
+    the key of the linked clusters (`other`), their own number of links (`most`), the columns for
+    the number of a row's own clusters and of its linked clusters (`n_own`, `n_other`), and the row
+    kinds for `several` links and for `none`.
     """
     sums = linked.group_by(by).agg(
         pl.col("n", *names["sums"]).sum(),
@@ -123,10 +118,7 @@ def _merged_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _transition_of_kind() -> pl.Expr:
-    """Return the transition that corresponds to the kind of a row.
-
-    A match is kept, grown or shrunk, depending on how its number of ids changes.
-    """
+    """Return the transition of a kind; a match is kept, grown or shrunk."""
     kind, n_before, n_after = pl.col("kind"), pl.col("n_before"), pl.col("n_after")
     return (
         pl.when(kind == "part")
@@ -144,16 +136,12 @@ def _transition_of_kind() -> pl.Expr:
 
 
 def transition_sides(pair: RunPair) -> pl.LazyFrame:
-    """Return the unsorted rows of run_transitions.
+    """Return the unsorted rows of run_transitions, each with old and new clusters on its two sides.
 
-    Each row has old clusters on one side and new clusters on the other. The columns old and new
-    contain the only cluster on each side, or NULL if a side has no cluster or several clusters. The
-    kind is match, part, source, split, merged, gone or new. The columns n_old and n_new contain the
-    numbers of clusters on each side, and n contains the number of ids in linked pairs. The flag
+    The columns old and new contain the only cluster of a side, or NULL, and n_old and n_new contain
+    its number of clusters. The kind is match, part, source, split, merged, gone or new. The flag
     is_both tells whether a part of a split cluster is itself merged, or a source of a merged
-    cluster is itself split. The column transition contains the word for the kind, and ambiguity
-    contains the reason to doubt the transition, or NULL. The other columns are the partition
-    columns, the counts of ids summed over each side, share_before and share_after.
+    cluster is itself split. The counts of ids are summed over each side.
     """
     links = _count_links(pair)
     sides = pl.concat(
@@ -162,7 +150,7 @@ def transition_sides(pair: RunPair) -> pl.LazyFrame:
         share_before=ratio(pl.col("n"), pl.col("stayed_before")),
         share_after=ratio(pl.col("n"), pl.col("stayed_after")),
     )
-    threshold, kind = pair.links.threshold, pl.col("kind")
+    threshold, kind = pair.threshold, pl.col("kind")
     of_old = kind.is_in(["match", "source", "split", "gone"])
     of_new = kind.is_in(["match", "part", "merged", "new"])
     ambiguity = (
@@ -309,12 +297,8 @@ def run_transitions(
     >>> transitions.select("cluster_before", "cluster_after", "transition").rows()
     [('a', 'x', 'grown'), ('b', None, 'split'), ('b', 'y', 'split'), ('b', 'z', 'split')]
     """
-    options = options_of_call(LabelOptions)
     frames = (frame_before, frame_after)
-    links = LinkOptions(threshold=threshold, min_share=min_share)
-    pair: RunPair = read_run_pair(
-        frames, {"id": id, "cluster": cluster}, options, links, tuple(_TRANSITIONS)
-    )
+    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, tuple(_TRANSITIONS))
     sides = transition_sides(pair).sort(
         *pair.keys, "old", "new", nulls_last=[*(True for _ in pair.keys), True, False]
     )
@@ -373,12 +357,8 @@ def transition_overlaps(
     >>> overlaps.select("cluster_before", "cluster_after", "share_before", "share_after").rows()
     [('a', 'x', 1.0, 1.0), ('b', 'y', 0.5, 1.0), ('b', 'z', 0.5, 1.0)]
     """
-    options = options_of_call(LabelOptions)
     frames = (frame_before, frame_after)
-    links = LinkOptions(threshold=threshold)
-    pair: RunPair = read_run_pair(
-        frames, {"id": id, "cluster": cluster}, options, links, tuple(_OVERLAPS)
-    )
+    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, tuple(_OVERLAPS))
     n_either = pl.col("stayed_before") + pl.col("stayed_after") - pl.col("n")
     pairs = pair.overlaps.with_columns(jaccard=ratio(pl.col("n"), n_either))
     pairs = pairs.sort(*pair.keys, "old", "new", nulls_last=True)
@@ -434,10 +414,8 @@ def moved_ids(
     >>> ce.moved_ids(before, after, "id", "cluster").rows()
     [(3, 'b', 'x'), (6, 'b', None)]
     """
-    options = options_of_call(LabelOptions)
     frames = (frame_before, frame_after)
-    links = LinkOptions(threshold=threshold)
-    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, options, links, _MOVES)
+    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, _MOVES)
     cells = pair.join_overlaps()
     is_one_sided = pl.col("in_before") != pl.col("in_after")
     by = [*pair.keys, "before", "after"]
@@ -504,9 +482,8 @@ def affected_ids(
     >>> affected.select("id", "cluster_after", "n_kept", "n_lost", "n_gained").rows()
     [(1, 'x', 0, 0, 1), (2, 'y', 1, 1, 0), (3, 'y', 1, 1, 0), (4, 'z', 0, 2, 0), (5, 'x', 0, 0, 1)]
     """
-    options = options_of_call(LabelOptions)
-    frames, links = (frame_before, frame_after), LinkOptions(threshold=1.0)
-    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, options, links, _AFFECTED)
+    frames = (frame_before, frame_after)
+    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, _AFFECTED)
     keys: list[str] = list(pair.keys)
     in_before, in_after = pl.col("in_before"), pl.col("in_after")
     cells = pair.cells.filter(in_before | in_after)
