@@ -19,7 +19,7 @@ from polars_clustereval.base.checks import (
     check_partition_keys,
 )
 from polars_clustereval.base.exact import finite_or_null, ratio, to_double
-from polars_clustereval.base.frames import add_stages, to_user_frame
+from polars_clustereval.base.frames import to_user_frame
 from polars_clustereval.base.growth import SWEPT_SILHOUETTES
 from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.internal.centroids import check_point_options
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
-    from polars_clustereval.base.frames import Row, Terms
+    from polars_clustereval.base.frames import Row
     from polars_clustereval.internal.centroids import PointOptions
     from polars_clustereval.internal.distances import Center, DistanceName
     from polars_clustereval.internal.vectors import Missing, Vector
@@ -175,40 +175,26 @@ def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     than 3 rows. The columns start_height and end_height contain the heights of the two ends of the
     curve.
     """
-
-    def add_neighbors(row: Row) -> Terms:
-        """Return the columns that depend on neighboring rows or on the extremes of the curve."""
-        k, ssw = to_double(row("k")), row("ssw")
-        span = {"k_low": k.min(), "k_high": k.max(), "low": ssw.min(), "high": ssw.max()}
-        return {
-            "before": _over(ssw.shift(1), keys),
-            "after": _over(ssw.shift(-1), keys),
-            "left_step": k - _over(k.shift(1), keys),
-            "right_step": _over(k.shift(-1), keys) - k,
-            "place": _over(pl.int_range(1, pl.len() + 1, dtype=pl.Int64), keys),
-            "places": _over(pl.len().cast(pl.Int64), keys),
-            **{name: _over(extreme, keys) for name, extreme in span.items()},
-        }
-
-    def add_scaled(row: Row) -> Terms:
-        """Return the scaled curve."""
-        has_shape = (row("places") >= 3) & (row("high") > row("low"))
-        across = (to_double(row("k")) - row("k_low")) / (row("k_high") - row("k_low"))
-        height = (row("ssw") - row("low")) / (row("high") - row("low"))
-        return {
-            "across": pl.when(has_shape).then(across),
-            "height": pl.when(has_shape).then(height),
-        }
-
-    def add_ends(row: Row) -> Terms:
-        """Return the heights of the curve at its two ends."""
-        height = row("height")
-        return {
-            "start_height": _over(height.first(), keys),
-            "end_height": _over(height.last(), keys),
-        }
-
-    return add_stages(rows, add_neighbors, add_scaled, add_ends)
+    k, ssw, height = to_double(pl.col("k")), pl.col("ssw"), pl.col("height")
+    low, high, k_low, k_high = map(pl.col, ("low", "high", "k_low", "k_high"))
+    span = {"k_low": k.min(), "k_high": k.max(), "low": ssw.min(), "high": ssw.max()}
+    rows = rows.with_columns(
+        before=_over(ssw.shift(1), keys),
+        after=_over(ssw.shift(-1), keys),
+        left_step=k - _over(k.shift(1), keys),
+        right_step=_over(k.shift(-1), keys) - k,
+        place=_over(pl.int_range(1, pl.len() + 1, dtype=pl.Int64), keys),
+        places=_over(pl.len().cast(pl.Int64), keys),
+        **{name: _over(extreme, keys) for name, extreme in span.items()},
+    )
+    has_shape = (pl.col("places") >= 3) & (high > low)
+    rows = rows.with_columns(
+        across=pl.when(has_shape).then((k - k_low) / (k_high - k_low)),
+        height=pl.when(has_shape).then((ssw - low) / (high - low)),
+    )
+    return rows.with_columns(
+        start_height=_over(height.first(), keys), end_height=_over(height.last(), keys)
+    )
 
 
 def _over(expr: pl.Expr, keys: list[str]) -> pl.Expr:
@@ -227,65 +213,41 @@ def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     paper compares each value with both of its neighbors. As in kneed, if several consecutive values
     are equal, the last of them counts as the maximum.
     """
-
-    def add_difference(row: Row) -> Terms:
-        """Return the difference curve."""
-        return {"kneedle": _zero_if_straight(1.0 - row("height") - row("across"))}
-
-    def add_neighbors(row: Row) -> Terms:
-        """Return, for each row, the neighboring values of the difference curve."""
-        difference = row("kneedle")
-        return {
-            "difference_before": _over(difference.shift(1), keys),
-            "difference_after": _over(difference.shift(-1), keys),
-        }
-
-    def add_extremes(row: Row) -> Terms:
-        """Return, for each row, the position and value of the most recent maximum."""
-        difference, place = row("kneedle"), row("place")
-        left, right = row("difference_before"), row("difference_after")
-        is_maximum = (difference >= left) & (difference >= right)
-        columns = {
-            "last_maximum": pl.when(is_maximum).then(place),
-            "maximum": pl.when(is_maximum).then(difference),
-        }
-        return {name: _over(expr.forward_fill(), keys) for name, expr in columns.items()}
-
-    def add_knee(row: Row) -> Terms:
-        """Return the position of the knee."""
-        threshold = row("maximum") - 1.0 / to_double(row("places") - 1)
-        is_found = row("difference_after") < threshold
-        return {"knee": _over(pl.when(is_found).then("last_maximum").min(), keys)}
-
-    rows = add_stages(rows, add_difference, add_neighbors, add_extremes, add_knee)
-    return rows.with_columns(is_knee=pl.col("place") == pl.col("knee"))
+    difference, place, maximum = pl.col("kneedle"), pl.col("place"), pl.col("maximum")
+    left, right = pl.col("difference_before"), pl.col("difference_after")
+    rows = rows.with_columns(
+        kneedle=_zero_if_straight(1.0 - pl.col("height") - pl.col("across"))
+    ).with_columns(
+        difference_before=_over(difference.shift(1), keys),
+        difference_after=_over(difference.shift(-1), keys),
+    )
+    # The position and value of the most recent maximum.
+    is_maximum = (difference >= left) & (difference >= right)
+    rows = rows.with_columns(
+        last_maximum=_over(pl.when(is_maximum).then(place).forward_fill(), keys),
+        maximum=_over(pl.when(is_maximum).then(difference).forward_fill(), keys),
+    )
+    is_found = right < maximum - 1.0 / to_double(pl.col("places") - 1)
+    knee = _over(pl.when(is_found).then("last_maximum").min(), keys)
+    return rows.with_columns(knee=knee).with_columns(is_knee=place == pl.col("knee"))
 
 
 def _add_indices(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return the rows of _add_curve, with added indices that compare neighboring values of k."""
-
-    def add_terms(row: Row) -> Terms:
-        """Return the terms that the indices compare across rows."""
-        return {
-            "difference": _krzanowski_lai_difference(row),
-            "distortion": _transformed_distortion(row),
-        }
-
-    def add_comparisons(row: Row) -> Terms:
-        """Return the indices that compare the terms of neighboring rows."""
-        next_difference = _over(row("difference").shift(-1), keys)
-        jump = row("distortion") - _over(row("distortion").shift(1), keys)
-        return {
-            "krzanowski_lai_index": finite_or_null(ratio(row("difference"), next_difference).abs()),
-            "hartigan_index": _hartigan_index(row),
-            "jump": pl.when(row("k") == 1)
-            .then("distortion")
-            .otherwise(pl.when(row("left_step") == 1).then(jump)),
-            "second_difference": _second_difference(row),
-            "chord_distance": _chord_distance(row),
-        }
-
-    return add_stages(rows, add_terms, add_comparisons)
+    difference, distortion = pl.col("difference"), pl.col("distortion")
+    next_difference = _over(difference.shift(-1), keys)
+    jump = distortion - _over(distortion.shift(1), keys)
+    return rows.with_columns(
+        difference=_krzanowski_lai_difference(pl.col), distortion=_transformed_distortion(pl.col)
+    ).with_columns(
+        krzanowski_lai_index=finite_or_null(ratio(difference, next_difference).abs()),
+        hartigan_index=_hartigan_index(pl.col),
+        jump=pl.when(pl.col("k") == 1)
+        .then(distortion)
+        .otherwise(pl.when(pl.col("left_step") == 1).then(jump)),
+        second_difference=_second_difference(pl.col),
+        chord_distance=_chord_distance(pl.col),
+    )
 
 
 # ----------------------------------------------------------------------------------------------
