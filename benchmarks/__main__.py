@@ -28,9 +28,7 @@ def main() -> None:
     except AnswersDifferError as error:
         raise SystemExit(f"answers differ, so no times: {error}") from error
     text = "\n\n".join([table.describe_machine(options.repeats), *sections])
-    print(text)
-    if options.output is not None:
-        pages.write_results(options.output, text)
+    pages.write_results(options.output, text)
 
 
 def _measure_sections(options: argparse.Namespace, folder: Path) -> Iterator[str]:
@@ -57,8 +55,7 @@ def _measure_sections(options: argparse.Namespace, folder: Path) -> Iterator[str
         if PLANNING in options.only:
             yield planning.measure(options.repeats, revision)
         for case in chosen:
-            compared = revisions.compare_case(case, folder, options.repeats, revision)
-            yield revisions.format_comparison(compared)
+            yield revisions.compare_case(case, folder, options.repeats, revision)
 
 
 def _parse_options() -> argparse.Namespace:

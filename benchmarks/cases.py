@@ -108,18 +108,12 @@ def _list_both(stems: Mapping[str, str]) -> tuple[Job, ...]:
 
 
 def _list_report_jobs(suffix: str = "") -> tuple[Job, ...]:
-    """Return both engines' jobs of a GROUP BY, and of external_report without and with adjustment.
-
-    `suffix` is " runs" for the jobs that group by the column run too, otherwise empty.
-    """
+    """Return both engines' jobs of a GROUP BY and of external_report; `suffix` is "" or " runs"."""
     return _list_both({BARE: f"bare{suffix}", UNADJUSTED: f"plain{suffix}", FULL: f"full{suffix}"})
 
 
 def _make_ami_case(rows: int, clusters: int, *, sklearn: bool = True) -> Case:
-    """Return the case of adjusted mutual information: alone, in external_report, in scikit-learn.
-
-    There are as many labels as clusters. `sklearn` is False where scikit-learn would take too long.
-    """
+    """Return the case of as many labels as clusters; without `sklearn` if it took too long."""
     jobs = _list_both({FULL: "full", REPORT_AMI: "report ami", AMI: "ami"})
     other = (Job(SKLEARN, AMI, "sklearn ami"),) if sklearn else ()
     title = f"Adjusted mutual information, {rows:,} rows, {clusters:,} × {clusters:,} clusters"
@@ -485,10 +479,7 @@ def list_agreement_cases() -> list[Case]:
 
 
 def _list_internal_jobs(source: str) -> tuple[Job, ...]:
-    """Return both engines' jobs of internal_report: of four indices, and of all.
-
-    `source` is where the points are: "memory", or "runs", a file of many clusterings.
-    """
+    """Return both engines' jobs of four indices and of all, by the `source` of the points."""
     return _list_both({FOUR: f"four {source}", INTERNAL: f"internal {source}"})
 
 

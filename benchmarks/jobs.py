@@ -76,10 +76,9 @@ def _prepare_duckdb(query: str, path: str, memory_limit: str | None = None) -> R
 
 
 def _prepare_duckdb_bare(keys: str, path: str, memory_limit: str | None = None) -> Run:
-    """Return a function that runs DuckDB's bare GROUP BY on a Parquet file.
+    """Return a function that counts rows and joined pairs of a file by DuckDB's bare GROUP BY.
 
-    `keys` are the columns, separated by commas; the memory limit is as in _prepare_duckdb. The
-    answers are the numbers of rows and of joined pairs: ordered pairs of rows with the same keys.
+    Joined pairs are ordered pairs of rows with the same `keys`, columns separated by commas.
     """
     # Groups are summed, not returned: the cheapest use of a GROUP BY.
     return _prepare_duckdb(
@@ -111,10 +110,7 @@ def _prepare_polars(frame: Callable[[pl.LazyFrame], pl.LazyFrame], path: str) ->
 
 
 def _count_groups(keys: list[str], rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return Polars' bare group_by of these columns: its numbers of rows and of joined pairs.
-
-    Joined pairs are ordered pairs of rows with the same keys.
-    """
+    """Return the numbers of rows and of joined pairs by Polars' bare group_by of these columns."""
     n = pl.col("n")
     groups = rows.group_by(keys).agg(pl.len().cast(pl.Int64).alias("n"))
     return groups.select(n.sum().alias("rows"), (n * (n - 1)).sum().alias("joined_pairs"))
@@ -132,10 +128,7 @@ def _build_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _prepare_long(prepare: Callable[[str], Run], suffixes: Mapping[str, str], path: str) -> Run:
-    """Return a function that computes a long table, whose answers are by metric and suffix.
-
-    `suffixes` are those of the table's columns.
-    """
+    """Return a function that computes a long table, whose answers are by metric and suffix."""
     run_table = prepare(path)
 
     def run() -> Answers:
@@ -230,11 +223,7 @@ def _prepare_duckdb_sums(path: str) -> Run:
 
 
 def _prepare_polars_sums(path: str) -> Run:
-    """Return a function that sums the coordinates by cluster in Polars, twice.
-
-    Twice, because internal_report reads the points twice. The answers are the number of rows, n,
-    and the sum of each coordinate over all clusters.
-    """
+    """Return a function that sums the coordinates by cluster in Polars, as in DuckDB."""
     columns = _list_coordinates(path)
     rows = pl.scan_parquet(path).group_by("cluster")
     sums = rows.agg(pl.col(columns).sum(), rows=pl.len())
@@ -257,10 +246,7 @@ def _prepare_sklearn_internal(path: str) -> Run:
 
 
 def _prepare_sklearn_point_runs(path: str) -> Run:
-    """Return a function that computes POINT_METRICS of each of the first runs in scikit-learn.
-
-    SKLEARN_POINT_RUNS runs of POINT_RUN_ROWS points are evaluated in a loop.
-    """
+    """Return a function that computes POINT_METRICS of each of the first runs in a loop."""
     from sklearn import metrics
 
     rows = pl.read_parquet(path, n_rows=SKLEARN_POINT_RUNS * POINT_RUN_ROWS)
@@ -434,7 +420,7 @@ def _prepare_sklearn_silhouette(distance: str, path: str) -> Run:
 def _prepare_sklearn_scaled(path: str) -> Run:
     """Return a function that computes scikit-learn's cityblock silhouettes of SCALED_ROWS points.
 
-    Its time is scaled to all points (Job.scale); the answer is the number of all points, n.
+    Its time is scaled to all points (Job.scale).
     """
     from sklearn.metrics import silhouette_samples
 
@@ -458,10 +444,7 @@ def _prepare_genieclust_silhouette(path: str) -> Run:
 
 
 def _prepare_spark_silhouette(distance: str, path: str) -> Run:
-    """Return a function that computes the silhouette with this distance in Spark.
-
-    The points are in Spark's cache before.
-    """
+    """Return a function that computes the silhouette of cached points with Spark."""
     from pyspark.ml.evaluation import ClusteringEvaluator
     from pyspark.ml.feature import VectorAssembler
     from pyspark.sql import SparkSession
@@ -483,8 +466,7 @@ def _prepare_spark_silhouette(distance: str, path: str) -> Run:
 def _prepare_polars_sorts(beside: Sequence[str], path: str) -> Run:
     """Return a function that sorts each coordinate by itself in Polars: the bare operation.
 
-    The columns in `beside` are sorted along with each. The answers are the number of points, n, and
-    the medians of the coordinates, which the other job that sorts has too.
+    The columns in `beside` are sorted along with each. The medians are answers that both jobs have.
     """
     rows = pl.read_parquet(path)
     columns = [rows.select(column, *beside) for column in _list_coordinates(path)]
@@ -499,10 +481,7 @@ def _prepare_polars_sorts(beside: Sequence[str], path: str) -> Run:
 
 
 def _prepare_numpy_centers(path: str) -> Run:
-    """Return a function that computes the distances of all points to all centers in numpy.
-
-    The centers are computed before. The answer is the number of points, n.
-    """
+    """Return a function that computes the distances of all points to all centers in numpy."""
     import numpy as np
 
     rows = pl.read_parquet(path)
@@ -522,10 +501,7 @@ def _prepare_numpy_centers(path: str) -> Run:
 
 
 def _prepare_sklearn(names: Sequence[str], path: str) -> Run:
-    """Return a function that computes the metrics of these names in scikit-learn.
-
-    The file has one clustering, the columns label and cluster.
-    """
+    """Return a function that computes the metrics of these names in scikit-learn."""
     from sklearn import metrics  # imported here, not to count in the memory of the other jobs
 
     label, cluster = _read_arrays(path)
@@ -533,10 +509,7 @@ def _prepare_sklearn(names: Sequence[str], path: str) -> Run:
 
 
 def _prepare_sklearn_loop(names: Sequence[str], path: str) -> Run:
-    """Return a function that computes the metrics of each of the first runs in scikit-learn.
-
-    `names` are those of the metrics. SKLEARN_RUNS runs of RUN_ROWS rows are evaluated in a loop.
-    """
+    """Return a function that computes the metrics of each of the first runs in a loop."""
     from sklearn import metrics
 
     labels, clusters = (
@@ -555,8 +528,7 @@ def _prepare_sklearn_loop(names: Sequence[str], path: str) -> Run:
 def _prepare_sklearn_agreement(path: str) -> Run:
     """Return a function that computes the ARI of the first pairs of runs in scikit-learn.
 
-    They are the first run with each of the next SKLEARN_PAIRS. The runs are arrays of the clusters
-    of the same ids, in their order.
+    They are the first run with each of the next SKLEARN_PAIRS.
     """
     from sklearn.metrics import adjusted_rand_score
 
@@ -572,8 +544,7 @@ def _prepare_sklearn_agreement(path: str) -> Run:
 def _prepare_scipy_matching(path: str) -> Run:
     """Return a function that computes the scores of matching_report by scipy.
 
-    The cells are counted by scikit-learn, and linear_sum_assignment finds the best matching for
-    each of the four weights.
+    linear_sum_assignment finds the best matching for each of the four weights.
     """
     import numpy as np
     from scipy.optimize import linear_sum_assignment
@@ -866,11 +837,7 @@ def _select_comparable(answers: Answers) -> Answers:
 
 
 def _measure_job(name: str, path: str) -> None:
-    """Measure the job of this name on the Parquet file at `path`, and print the result as JSON.
-
-    It has the median seconds of a call, the peak memory before and after the calls in MiB, the
-    number of measured pairs of points if they are counted, and the answers.
-    """
+    """Measure the job of this name on the Parquet file at `path`, and print the result as JSON."""
     run = JOBS[name](path)
     before = _get_peak_mb()
     counts: list[int] = []

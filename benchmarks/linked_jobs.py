@@ -279,10 +279,7 @@ def _prepare_igraph_clusters(path: str) -> Run:
 
 
 def _prepare_pandas_transitions(path: str) -> Run:
-    """Return a function that computes the sums of run_transitions in pandas.
-
-    It follows the definition of the table: there is no library that names the transitions.
-    """
+    """Return a function that computes the sums of run_transitions in pandas, by the definition."""
     before, after = (table.to_pandas() for table in _read_tables(RUN_PAIR, path))
 
     def run() -> Answers:
@@ -341,10 +338,7 @@ def _list_transitions(before: Any, after: Any) -> Any:
 
 
 def _list_unmatched(clusters: Any, links: Any, names: tuple[str, ...]) -> Any:
-    """Return the rows of the clusters of one side that have several links, or none.
-
-    `names` are those of the side, of the other run, and the words for the two.
-    """
+    """Return the rows of the clusters of one side that have several links, or none."""
     side, other, several, none = names
     n_own, n_other = ("n_parts", "n_sources") if side == "old" else ("n_sources", "n_parts")
     sums = links.groupby(side).agg(

@@ -279,8 +279,7 @@ def measure_tables(names: list[str], budget: float, most: int) -> str:
             print(name, engine, *found.calls[-2:], file=sys.stderr)
             cells += found.show()
         rows.append((name, declared.kind, *cells))
-    columns = list(zip(HEADER, *rows, strict=True))
-    return f"## {TITLE}\n\n{table.align_columns(columns)}"
+    return table.format_rows(TITLE, HEADER, rows)
 
 
 def main() -> None:
@@ -295,9 +294,7 @@ def main() -> None:
     section = measure_tables(names, options.budget, options.most)
     rounds = f"Calls of up to {options.budget:g} seconds, one of each number of rows."
     text = f"{table.describe_machine(1).rpartition('. ')[0]}. {rounds}\n\n{section}"
-    print(text)
-    if options.output is not None:
-        pages.write_results(options.output, text)
+    pages.write_results(options.output, text)
 
 
 if __name__ == "__main__":
