@@ -188,7 +188,7 @@ def _prepare_polars_points(
     a LazyFrame of points that are read before.
     """
     is_read = source in ("frame", "memory")
-    rows = pl.read_parquet(path, rechunk=True) if is_read else pl.scan_parquet(path)
+    rows = pl.read_parquet(path).rechunk() if is_read else pl.scan_parquet(path)
     rows = rows if source == "frame" else rows.lazy()
     names = _list_coordinates(path)
     vector = names[0] if names == ["vector"] else names

@@ -1,8 +1,4 @@
-"""One way to call the tables of relative/choosing_k and relative/gap on every engine.
-
-Columns are given by name, a vector as the name of one column or a list of several; further frames
-are given as frames.
-"""
+"""Sweeps for the tests of relative/choosing_k and relative/gap."""
 
 from __future__ import annotations
 
@@ -12,53 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tests.support.engines import COLUMN_ARGUMENTS, DuckDB, Engine, Row, quoted, with_keys
-from tests.support.point_engines import keys_of, value_sql, vector_sql
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tests.support.engines import Row
+
 ROOT = Path(__file__).parent.parent.parent
 FLOWER = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
-
-
-def call_sweep(
-    engine: Engine, function: str, frame: pl.DataFrame, *given: Any, **arguments: Any
-) -> list[Row]:
-    """The rows of a table macro or frame function."""
-    if isinstance(engine, DuckDB):
-        return _call_sql(engine, function, frame, given, arguments)
-    return engine.call(function, frame, *given, **arguments)
-
-
-def _call_sql(
-    engine: DuckDB,
-    function: str,
-    frame: pl.DataFrame,
-    given: Sequence[Any],
-    arguments: Mapping[str, Any],
-) -> list[Row]:
-    keys = keys_of(arguments)
-    others: dict[str, pl.DataFrame] = {}
-
-    def text(value: Any, *, is_column: bool) -> str:
-        if isinstance(value, pl.DataFrame):
-            others[f"other_{len(others)}"] = value
-            return f"other_{len(others) - 1}"
-        return vector_sql(value) if is_column else value_sql(value)
-
-    parts = ["swept", *(text(value, is_column=True) for value in given)]
-    for name, value in arguments.items():
-        if name == "partition_by":
-            fields = ", ".join(f"{quoted(key)}: {quoted(key)}" for key in keys)
-            if keys:
-                parts.append(f"{name} := {quoted(keys[0]) if len(keys) == 1 else f'{{{fields}}}'}")
-        elif name in (*COLUMN_ARGUMENTS, "reference_set"):
-            parts.append(f"{name} := {quoted(value)}")
-        else:
-            parts.append(f"{name} := {text(value, is_column=False)}")
-    query = f"FROM clustereval.{function}({', '.join(parts)})"
-    return [with_keys(row, keys) for row in engine.ask(query, swept=frame, **others)]
 
 
 def curves_frame(curves: Sequence[Mapping[int, float]]) -> pl.DataFrame:
