@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from benchmarks.answers import Answers, Run
 
+    Jobs = dict[str, Callable[[str], Run]]
+
 #: Shorter calls are repeated for this long, so that the median excludes what an engine does once
 #: per process, such as starting its threads.
 MIN_SECONDS = 1.0
@@ -46,7 +48,6 @@ MIN_CALLS, MAX_SECONDS = 3, 10.0
 
 # The name of the run's column differs between the engines; the order of the runs is the same.
 KEYS = ("partition_key", "run")
-_ALL = pl.all()
 #: The numbers of a table, but for the generalized Dunn indices, which some revisions compute by
 #: default.
 _NUMBERS = pl.selectors.numeric() - (
@@ -96,7 +97,9 @@ def _prepare_duckdb_weighted(path: str) -> Run:
 
     The Parquet file at `path` has each of them as often as its weight says.
     """
-    return _prepare_duckdb(REPORT.format(options=", weight := n"), base_path(path), MEMORY_LIMIT)
+    return _prepare_duckdb(
+        _write_query("external_report", *LABELS, weight="n"), base_path(path), MEMORY_LIMIT
+    )
 
 
 def _prepare_polars(frame: Callable[[pl.LazyFrame], pl.LazyFrame], path: str) -> Run:
@@ -114,11 +117,6 @@ def _count_groups(keys: list[str], rows: pl.LazyFrame) -> pl.LazyFrame:
     n = pl.col("n")
     groups = rows.group_by(keys).agg(pl.len().cast(pl.Int64).alias("n"))
     return groups.select(n.sum().alias("rows"), (n * (n - 1)).sum().alias("joined_pairs"))
-
-
-def _build_report(rows: pl.LazyFrame, **options: Any) -> pl.LazyFrame:
-    """Return external_report of the columns label and cluster, with its options."""
-    return ce.external_report(rows, "label", "cluster", **options)
 
 
 def _build_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -156,7 +154,7 @@ def _read_vectors(path: str) -> tuple[Any, Any]:
 
 
 def _prepare_duckdb_points(
-    query: str, path: str, *, columns: Any = _ALL, source: str = "memory", limit: str | None = None
+    query: str, path: str, *, columns: Any, source: str, limit: str | None
 ) -> Run:
     """Return a function that runs a query of `points` in DuckDB, where {x} are the coordinates.
 
@@ -179,17 +177,18 @@ def _prepare_polars_points(
     build: Callable[[Any, Any], pl.DataFrame | pl.LazyFrame],
     path: str,
     *,
-    columns: Any = _ALL,
-    source: str = "memory",
+    columns: Any,
+    source: str,
 ) -> Run:
     """Return a function that computes build(rows, coordinates) in Polars.
 
     `columns` are as in _prepare_duckdb_points. The `source` "frame" is a DataFrame, and "memory" is
     a LazyFrame of points that are read before.
     """
-    is_read = source in ("frame", "memory")
-    rows = pl.read_parquet(path).rechunk() if is_read else pl.scan_parquet(path)
-    rows = rows if source == "frame" else rows.lazy()
+    rows: Any = pl.scan_parquet(path)
+    if source in ("frame", "memory"):
+        read = pl.read_parquet(path)
+        rows = read.rechunk() if source == "frame" else read.lazy()
     names = _list_coordinates(path)
     vector = names[0] if names == ["vector"] else names
     return lambda: _list_columns(build(rows, vector), columns)
@@ -595,162 +594,140 @@ def _read_arrays(path: str) -> list[Any]:
     return [column.to_numpy() for column in rows]
 
 
-REPORT = "FROM clustereval.external_report(assignments, label, cluster{options})"
-RESOLUTION = "FROM clustereval.entity_resolution_report(assignments, label, cluster)"
-MATCHING = "FROM clustereval.matching_report(assignments, label, cluster)"
-AGREEMENT = "SELECT n, score FROM clustereval.run_agreement(assignments, id, run, cluster)"
+LABELS = ("assignments", "label", "cluster")
 AMI = "SELECT clustereval.adjusted_mutual_info_score(label, cluster) AS adjusted_mutual_info_score"
-INTERVALS = "FROM clustereval.external_intervals(assignments, label, cluster, adjusted := false)"
-VALUES_AND_ERRORS = {"value": "", "std_error": "_error"}
 LOOP_METRICS = ["adjusted_rand_score", "normalized_mutual_info_score", "v_measure_score"]
 
 POINT_METRICS = ["calinski_harabasz_score", "davies_bouldin_score"]
 FOUR_COLUMNS = ("n", "compactness", "davies_bouldin_score", "calinski_harabasz_score", "ssw")
-POINT_COLUMNS = {"four": FOUR_COLUMNS, "internal": ("*",)}
-SOURCES = ("memory", "file", "runs")
 SILHOUETTE_DISTANCES = ("euclidean", "cityblock", "sqeuclidean", "cosine")
-SILHOUETTE = "FROM clustereval.silhouette_score(points, {x}, cluster, "
+#: Options whose values are columns.
+_OF_COLUMNS = ("partition_by", "weight")
 
 
-def _list_table_jobs(groups: str, tables: Sequence[str]) -> dict[str, Callable[[str], Run]]:
-    """Return the jobs of tables by run, if `groups` is "partitions", or of all "clusters"."""
-    by_run, by = (", partition_by := run", "run") if groups == "partitions" else ("", None)
-    found: dict[str, Callable[[str], Run]] = {}
-    for table in tables:
-        found[f"duckdb {table} {groups}"] = partial(
-            _prepare_duckdb_points,
-            f"FROM clustereval.{table}(points, {{x}}, cluster{by_run})",
-            columns=_NUMBERS,
-        )
-        found[f"polars {table} {groups}"] = partial(
-            _prepare_polars_points,
-            partial(_build_points, table, partition_by=by),
-            columns=_NUMBERS,
-            source="frame",
-        )
-    return found
+def _write_query(table: str, *given: str, columns: Sequence[str] = ("*",), **options: Any) -> str:
+    """Return a query of a table macro."""
+    texts = list(given)
+    for name, value in options.items():
+        is_text = isinstance(value, str) and name not in _OF_COLUMNS
+        texts.append(f"{name} := {repr(value) if is_text else str(value).lower()}")
+    return f"SELECT {', '.join(columns)} FROM clustereval.{table}({', '.join(texts)})"
 
 
-def _build_points(table: str, rows: Any, columns: Any, **options: Any) -> Any:
-    """Return a table of points and their clusters, with its options."""
-    return getattr(ce, table)(rows, columns, "cluster", **options)
+def _list_label_jobs(
+    name: str,
+    table: str,
+    given: Sequence[str] = LABELS,
+    columns: Sequence[str] = ("*",),
+    **options: Any,
+) -> Jobs:
+    """Return both engines' jobs of a table of labels or runs, of which `columns` are selected."""
+
+    def build(rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the table in Polars."""
+        return getattr(ce, table)(rows, *given[1:], **options).select(columns)
+
+    query = _write_query(table, *given, columns=columns, **options)
+    return {
+        f"duckdb {name}": partial(_prepare_duckdb, query),
+        f"polars {name}": partial(_prepare_polars, build),
+    }
 
 
-JOBS: dict[str, Callable[[str], Run]] = {
+def _list_point_jobs(
+    name: str,
+    table: str,
+    *more: str,
+    columns: Sequence[str] | None = None,
+    source: str = "memory",
+    limit: str | None = None,
+    **options: Any,
+) -> Jobs:
+    """Return both engines' jobs of a table of points, of which `columns` are answers.
+
+    `more` are columns after the cluster. A table of a frame has all of its columns computed.
+    """
+
+    def build(rows: Any, vector: Any) -> Any:
+        """Return the table in Polars."""
+        return getattr(ce, table)(rows, vector, "cluster", *more, **options)
+
+    given = ("points", "{x}", "cluster", *more)
+    selected = ("*",) if columns is None or source == "frame" else columns
+    query = _write_query(table, *given, columns=selected, **options)
+    answers = _NUMBERS if columns is None else list(columns)
+    own = "memory" if source == "frame" else source
+    return {
+        f"duckdb {name}": partial(
+            _prepare_duckdb_points, query, columns=answers, source=own, limit=limit
+        ),
+        f"polars {name}": partial(_prepare_polars_points, build, columns=answers, source=source),
+    }
+
+
+JOBS: Jobs = {
     "duckdb bare": partial(_prepare_duckdb_bare, "label, cluster"),
-    "duckdb plain": partial(_prepare_duckdb, REPORT.format(options=", adjusted := false")),
-    "duckdb full": partial(_prepare_duckdb, REPORT.format(options="")),
     "duckdb bare limited": partial(
         _prepare_duckdb_bare, "label, cluster", memory_limit=MEMORY_LIMIT
     ),
     **{
         f"duckdb {kind} limited": partial(
-            _prepare_duckdb, REPORT.format(options=options), memory_limit=MEMORY_LIMIT
+            _prepare_duckdb,
+            _write_query("external_report", *LABELS, **options),
+            memory_limit=MEMORY_LIMIT,
         )
-        for kind, options in (("plain", ", adjusted := false"), ("full", ""))
+        for kind, options in (("plain", {"adjusted": False}), ("full", {}))
     },
     "duckdb weighted": _prepare_duckdb_weighted,
-    "duckdb report ami": partial(
-        _prepare_duckdb, f"SELECT adjusted_mutual_info_score {REPORT.format(options='')}"
-    ),
     "duckdb ami": partial(_prepare_duckdb, f"{AMI} FROM assignments"),
     "duckdb bare runs": partial(_prepare_duckdb_bare, "run, label, cluster"),
-    "duckdb plain runs": partial(
-        _prepare_duckdb, REPORT.format(options=", partition_by := run, adjusted := false")
-    ),
-    "duckdb full runs": partial(_prepare_duckdb, REPORT.format(options=", partition_by := run")),
     "polars bare": partial(_prepare_polars, partial(_count_groups, ["label", "cluster"])),
-    "polars plain": partial(_prepare_polars, partial(_build_report, adjusted=False)),
-    "polars full": partial(_prepare_polars, _build_report),
-    "polars report ami": partial(
-        _prepare_polars, lambda rows: _build_report(rows).select("adjusted_mutual_info_score")
-    ),
     "polars ami": partial(_prepare_polars, _build_ami),
     "polars bare runs": partial(
         _prepare_polars, partial(_count_groups, ["run", "label", "cluster"])
     ),
-    "polars plain runs": partial(
-        _prepare_polars, partial(_build_report, partition_by="run", adjusted=False)
-    ),
-    "polars full runs": partial(_prepare_polars, partial(_build_report, partition_by="run")),
-    "duckdb resolution": partial(_prepare_duckdb, RESOLUTION),
-    "polars resolution": partial(
-        _prepare_polars, lambda rows: ce.entity_resolution_report(rows, "label", "cluster")
-    ),
-    "duckdb matching": partial(_prepare_duckdb, MATCHING),
-    "polars matching": partial(
-        _prepare_polars, lambda rows: ce.matching_report(rows, "label", "cluster")
-    ),
+    **_list_label_jobs("plain", "external_report", adjusted=False),
+    **_list_label_jobs("full", "external_report"),
+    **_list_label_jobs("report ami", "external_report", columns=["adjusted_mutual_info_score"]),
+    **_list_label_jobs("plain runs", "external_report", partition_by="run", adjusted=False),
+    **_list_label_jobs("full runs", "external_report", partition_by="run"),
+    **_list_label_jobs("resolution", "entity_resolution_report"),
+    **_list_label_jobs("matching", "matching_report"),
     "scipy matching": _prepare_scipy_matching,
     "genieclust matching": _prepare_genieclust_matching,
-    "duckdb intervals": partial(
-        _prepare_long, partial(_prepare_duckdb, INTERVALS), VALUES_AND_ERRORS
-    ),
     **{
-        # The samples of the bootstrap are random, so its errors are no answers.
-        f"polars {name}": partial(
-            _prepare_long,
-            partial(_prepare_polars, lambda rows, f=f: f(rows, "label", "cluster", adjusted=False)),
-            suffixes,
-        )
-        for name, f, suffixes in (
-            ("intervals", ce.external_intervals, VALUES_AND_ERRORS),
-            ("bootstrap", ce.bootstrap_intervals, {"value": ""}),
-        )
+        job: partial(_prepare_long, prepare, {"value": "", "std_error": "_error"})
+        for job, prepare in _list_label_jobs(
+            "intervals", "external_intervals", adjusted=False
+        ).items()
     },
+    # The samples are random, so errors are no answers.
+    "polars bootstrap": partial(
+        _prepare_long,
+        partial(
+            _prepare_polars,
+            lambda rows: ce.bootstrap_intervals(rows, "label", "cluster", adjusted=False),
+        ),
+        {"value": ""},
+    ),
     "sklearn ari": partial(_prepare_sklearn, ["adjusted_rand_score"]),
     "sklearn ami": partial(_prepare_sklearn, ["adjusted_mutual_info_score"]),
     "sklearn loop": partial(_prepare_sklearn_loop, LOOP_METRICS),
-    "duckdb sweep": partial(
-        _prepare_duckdb_points,
-        "FROM clustereval.elbow(points, {x}, cluster, k)",
-        columns=SWEEP_COLUMNS,
-    ),
-    "polars sweep": partial(
-        _prepare_polars_points,
-        partial(_build_points, "elbow", k="k"),
-        columns=SWEEP_COLUMNS,
-        source="frame",
-    ),
+    **_list_point_jobs("sweep", "elbow", "k", columns=SWEEP_COLUMNS, source="frame"),
     "sklearn sweep": _prepare_sklearn_sweep,
     "duckdb assign": _prepare_duckdb_assign,
     "polars assign": _prepare_polars_assign,
     "sklearn assign": _prepare_sklearn_assign,
-    "duckdb neighbors": partial(
-        _prepare_duckdb_points,
-        "FROM clustereval.neighbor_report(points, {x}, cluster)",
-        columns="wemmert_gancarski_index",
-    ),
-    "polars neighbors": partial(
-        _prepare_polars_points,
-        partial(_build_points, "neighbor_report"),
-        columns="wemmert_gancarski_index",
-        source="frame",
+    **_list_point_jobs(
+        "neighbors", "neighbor_report", columns=["wemmert_gancarski_index"], source="frame"
     ),
     "numpy neighbors": _prepare_numpy_neighbors,
-    "duckdb agreement": partial(_prepare_duckdb, AGREEMENT),
-    "polars agreement": partial(
-        _prepare_polars,
-        lambda rows: ce.run_agreement(rows, "id", "run", "cluster").select("n", "score"),
+    **_list_label_jobs(
+        "agreement", "run_agreement", ("assignments", "id", "run", "cluster"), ["n", "score"]
     ),
     "sklearn agreement": _prepare_sklearn_agreement,
     "duckdb sums": _prepare_duckdb_sums,
     "polars sums": _prepare_polars_sums,
-    **{
-        f"duckdb silhouette {distance}": partial(
-            _prepare_duckdb_points,
-            f"{SILHOUETTE}distance := '{distance}')",
-            columns=pl.exclude("partition_key"),
-            limit="3GB" if distance == "cityblock" else None,
-        )
-        for distance in SILHOUETTE_DISTANCES
-    },
-    **{
-        f"polars silhouette {distance}": partial(
-            _prepare_polars_points, partial(_build_points, "silhouette_score", distance=distance)
-        )
-        for distance in SILHOUETTE_DISTANCES
-    },
     **{
         f"sklearn silhouette {distance}": partial(_prepare_sklearn_silhouette, distance)
         for distance in ("euclidean", "cityblock")
@@ -759,59 +736,40 @@ JOBS: dict[str, Callable[[str], Run]] = {
         f"spark silhouette {distance}": partial(_prepare_spark_silhouette, distance)
         for distance in ("sqeuclidean", "cosine")
     },
-    "duckdb silhouette bounds": partial(
-        _prepare_duckdb_points,
-        f"{SILHOUETTE}method := 'bounds')",
-        columns=pl.exclude("partition_key"),
-        source="file",
-        limit="1500MB",
-    ),
-    "polars silhouette bounds": partial(
-        _prepare_polars_points,
-        partial(_build_points, "silhouette_score", method="bounds"),
-        source="file",
+    **_list_point_jobs(
+        "silhouette bounds", "silhouette_score", method="bounds", source="file", limit="1500MB"
     ),
     "sklearn silhouette scaled": _prepare_sklearn_scaled,
     "genieclust silhouette": _prepare_genieclust_silhouette,
     "polars sorts": partial(_prepare_polars_sorts, []),
     "polars sorts with clusters": partial(_prepare_polars_sorts, ["cluster"]),
-    "duckdb dunn": partial(
-        _prepare_duckdb_points,
-        f"SELECT {', '.join(DUNN_COLUMNS)} FROM clustereval.dunn_index(points, {{x}}, cluster)",
-    ),
-    "polars dunn": partial(
-        _prepare_polars_points, partial(_build_points, "dunn_index"), columns=DUNN_COLUMNS
-    ),
+    **_list_point_jobs("dunn", "dunn_index", columns=DUNN_COLUMNS),
     "scipy dunn": _prepare_scipy_dunn,
-    **_list_table_jobs("partitions", PARTITION_TABLES),
-    **_list_table_jobs("clusters", CLUSTER_TABLES),
     "numpy centers": _prepare_numpy_centers,
     "sklearn internal": _prepare_sklearn_internal,
     "sklearn point runs": _prepare_sklearn_point_runs,
-    **{
-        f"duckdb {name} {source}": partial(
-            _prepare_duckdb_points,
-            f"SELECT {', '.join(columns)} FROM clustereval.internal_report(points, {{x}}, cluster"
-            f"{', partition_by := run' if source == 'runs' else ''})",
-            source=source,
-        )
-        for name, columns in POINT_COLUMNS.items()
-        for source in SOURCES
-    },
-    **{
-        f"polars {name} {source}": partial(
-            _prepare_polars_points,
-            partial(
-                _build_points, "internal_report", partition_by="run" if source == "runs" else None
-            ),
-            columns=list(columns),
-            source=source,
-        )
-        for name, columns in POINT_COLUMNS.items()
-        for source in SOURCES
-    },
     **linked_jobs.JOBS,
 }
+for _distance in SILHOUETTE_DISTANCES:
+    JOBS |= _list_point_jobs(
+        f"silhouette {_distance}",
+        "silhouette_score",
+        distance=_distance,
+        limit="3GB" if _distance == "cityblock" else None,
+    )
+for _table in PARTITION_TABLES:
+    JOBS |= _list_point_jobs(f"{_table} partitions", _table, source="frame", partition_by="run")
+for _table in CLUSTER_TABLES:
+    JOBS |= _list_point_jobs(f"{_table} clusters", _table, source="frame")
+for _name, _columns in (("four", FOUR_COLUMNS), ("internal", None)):
+    for _source in ("memory", "file", "runs"):
+        JOBS |= _list_point_jobs(
+            f"{_name} {_source}",
+            "internal_report",
+            columns=_columns,
+            source=_source,
+            **({"partition_by": "run"} if _source == "runs" else {}),
+        )
 
 
 def _get_peak_mb() -> float:
