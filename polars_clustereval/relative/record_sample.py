@@ -13,7 +13,7 @@ labeled row, no matter how many rows they have.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -42,25 +42,20 @@ def terms_of_metrics(make: Callable[[str], Terms], metrics: Iterable[str]) -> Te
 # ----------------------------------------------------------------------------------------------
 
 
-class _PairWeights(NamedTuple):
-    """A metric's weights for right pairs and for the two kinds of wrong pairs."""
+def _metric_weights(beta: float) -> dict[str, tuple[pl.Expr, pl.Expr, pl.Expr]]:
+    """Return each metric's weights for a row's pairs, computed from the column cluster_size.
 
-    both: pl.Expr
-    same_cluster: pl.Expr
-    same_label: pl.Expr
-
-
-def _metric_weights(beta: float) -> dict[str, _PairWeights]:
-    """Return each metric's weights for a row's pairs, computed from the column cluster_size."""
+    They are weights for right pairs, and for wrong ones with the same cluster or the same label.
+    """
     none, one = pl.lit(0.0), pl.lit(1.0)
     share = 1 / to_double(pl.col("cluster_size"))
     # The weight of a wrong pair in the F score, relative to that of a right pair.
     f_weight = 1 / (1 + beta * beta)
     return {
-        "pair_precision": _PairWeights(one, one, none),
-        "pair_recall": _PairWeights(one, none, one),
-        "pair_f_score": _PairWeights(one, pl.lit(f_weight), pl.lit(1 - f_weight)),
-        "bcubed_precision": _PairWeights(share, share, none),
+        "pair_precision": (one, one, none),
+        "pair_recall": (one, none, one),
+        "pair_f_score": (one, pl.lit(f_weight), pl.lit(1 - f_weight)),
+        "bcubed_precision": (share, share, none),
     }
 
 

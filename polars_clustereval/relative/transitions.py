@@ -71,50 +71,34 @@ def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
     return pairs.filter(pl.col("kind").is_not_null()).select(*pair.keys, *_SIDES)
 
 
-def _clusters_without_match(
-    clusters: pl.LazyFrame, by: list[str], linked: pl.LazyFrame, names: dict[str, Any]
-) -> pl.LazyFrame:
-    """Return the rows of transition_sides for clusters with several links or no links.
+def _clusters_without_match(pair: RunPair, links: pl.LazyFrame, own: str) -> pl.LazyFrame:
+    """Return the rows of transition_sides for `own` clusters with several links or no links.
 
-    `clusters` contains the clusters of one run, with the key `by`, and `linked` contains the links
-    that count for these clusters. `names` has the columns to sum over the linked clusters (`sums`),
-    the key of the linked clusters (`other`), their own number of links (`most`), the columns for
-    the number of a row's own clusters and of its linked clusters (`n_own`, `n_other`), and the row
-    kinds for `several` links and for `none`.
+    The clusters of one run are called `own`, "old" or "new", and the linked ones are the others.
     """
+    if own == "old":
+        other, clusters, linked = "new", pair.old_clusters, links.filter("counts_before")
+        several, none, most, ids = "split", "gone", "n_sources", _IDS_AFTER
+    else:
+        other, clusters, linked = "old", pair.new_clusters, links.filter("counts_after")
+        several, none, most, ids = "merged", "new", "n_parts", _IDS_BEFORE
+    by = [*pair.keys, own]
     sums = linked.group_by(by).agg(
-        pl.col("n", *names["sums"]).sum(),
-        pl.len().cast(pl.Int64).alias(names["n_other"]),
-        is_both=(pl.col(names["most"]) > 1).any(),
+        pl.col("n", *ids).sum(),
+        pl.len().cast(pl.Int64).alias(f"n_{other}"),
+        is_both=(pl.col(most) > 1).any(),
     )
-    joined = join_small(clusters, by, sums, how="left")
-    n_other = pl.col(names["n_other"]).fill_null(0)
-    kind = pl.when(n_other > 1).then(pl.lit(names["several"])).otherwise(pl.lit(names["none"]))
-    dtype = clusters.collect_schema()[by[-1]]
-    rows = joined.filter(n_other != 1).with_columns(
-        pl.col("n", *names["sums"], names["n_other"]).fill_null(0),
+    n_other = pl.col(f"n_{other}").fill_null(0)
+    kind = pl.when(n_other > 1).then(pl.lit(several)).otherwise(pl.lit(none))
+    rows = join_small(clusters, by, sums, how="left").filter(n_other != 1)
+    rows = rows.with_columns(
+        pl.col("n", *ids, f"n_{other}").fill_null(0),
         pl.col("is_both").fill_null(False),
-        pl.lit(1, pl.Int64).alias(names["n_own"]),
-        pl.lit(None, dtype).alias(names["other"]),
+        pl.lit(1, pl.Int64).alias(f"n_{own}"),
+        pl.lit(None, clusters.collect_schema()[own]).alias(other),
         kind=kind,
     )
-    return rows.select(*by[:-1], *_SIDES)
-
-
-def _split_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows for old clusters with several links (kind split) or no links (kind gone)."""
-    names = {"sums": _IDS_AFTER, "other": "new", "n_other": "n_new", "n_own": "n_old"}
-    names |= {"most": "n_sources", "several": "split", "none": "gone"}
-    linked = links.filter("counts_before")
-    return _clusters_without_match(pair.old_clusters, [*pair.keys, "old"], linked, names)
-
-
-def _merged_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows for new clusters with several links (kind merged) or no links (kind new)."""
-    names = {"sums": _IDS_BEFORE, "other": "old", "n_other": "n_old", "n_own": "n_new"}
-    names |= {"most": "n_parts", "several": "merged", "none": "new"}
-    linked = links.filter("counts_after")
-    return _clusters_without_match(pair.new_clusters, [*pair.keys, "new"], linked, names)
+    return rows.select(*pair.keys, *_SIDES)
 
 
 def _transition_of_kind() -> pl.Expr:
@@ -144,9 +128,8 @@ def transition_sides(pair: RunPair) -> pl.LazyFrame:
     cluster is itself split. The counts of ids are summed over each side.
     """
     links = _count_links(pair)
-    sides = pl.concat(
-        [_linked_pairs(pair, links), _split_clusters(pair, links), _merged_clusters(pair, links)]
-    ).with_columns(
+    unmatched = (_clusters_without_match(pair, links, own) for own in ("old", "new"))
+    sides = pl.concat([_linked_pairs(pair, links), *unmatched]).with_columns(
         share_before=ratio(pl.col("n"), pl.col("stayed_before")),
         share_after=ratio(pl.col("n"), pl.col("stayed_after")),
     )
