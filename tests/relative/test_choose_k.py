@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from tests.support.engines import fails
-from tests.support.sweep_engines import by_curve
+from tests.support.engines import by_value, fails
 
 if TYPE_CHECKING:
     from tests.support.engines import Engine, Row
@@ -93,7 +92,7 @@ def test_choices(engine: Engine) -> None:
         for i, (columns, _) in enumerate(CHOICES.values())
     ]
     sweep = pl.concat(sweeps).sample(fraction=1, shuffle=True, seed=5)
-    tables = by_curve(engine.call("choose_k", sweep, partition_by="curve"))
+    tables = by_value(engine.call("choose_k", sweep, partition_by="curve"), "curve")
     for case, rows in zip(CHOICES, tables.values(), strict=True):
         assert_chosen(rows, case)
 

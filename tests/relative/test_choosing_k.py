@@ -16,10 +16,10 @@ from kneed import KneeLocator
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score, silhouette_score
 
 import polars_clustereval as ce
-from tests.support.engines import fails
+from tests.support.engines import by_value, fails
+from tests.support.iris_sweep import FLOWER, iris_sweep
 from tests.support.point_engines import assert_points
 from tests.support.point_engines import call as call_points
-from tests.support.sweep_engines import FLOWER, by_curve, curves_frame, iris_sweep
 
 if TYPE_CHECKING:
     from tests.support.engines import Engine, Row
@@ -27,10 +27,24 @@ if TYPE_CHECKING:
 Curve = dict[int, float]
 
 
+def curves_frame(curves: list[Curve]) -> pl.DataFrame:
+    """Points whose ssw is the value of each curve at each k, the number of the curve as `curve`.
+
+    Each k has two points of one cluster, at a and -a, whose ssw is 2 a^2.
+    """
+    rows = [
+        (number, k, 0, sign * math.sqrt(ssw / 2))
+        for number, curve in enumerate(curves)
+        for k, ssw in curve.items()
+        for sign in (1.0, -1.0)
+    ]
+    return pl.DataFrame(rows, schema=["curve", "k", "cluster", "x"], orient="row")
+
+
 def elbows(engine: Engine, curves: list[Curve]) -> list[list[Row]]:
     """The elbow tables of many curves, from one call."""
     rows = engine.call("elbow", curves_frame(curves), ["x"], "cluster", "k", partition_by="curve")
-    found = by_curve(rows)
+    found = by_value(rows, "curve")
     return [found[number] for number in range(len(curves))]
 
 
@@ -261,7 +275,9 @@ def test_indices_are_as_defined(engine: Engine, dims: int) -> None:
         pl.lit(5.0).alias(f"constant_{i}") for i in range(1, dims)
     )
     vector = ["x", *(f"constant_{i}" for i in range(1, dims))]
-    rows = by_curve(engine.call("elbow", frame, vector, "cluster", "k", partition_by="curve"))
+    rows = by_value(
+        engine.call("elbow", frame, vector, "cluster", "k", partition_by="curve"), "curve"
+    )
     for number, table in rows.items():
         curve = {row["k"]: row["ssw"] for row in table}
         assert curve == pytest.approx(curves[number], rel=1e-12)
@@ -381,7 +397,7 @@ def test_equal_values_of_the_difference_curve(engine: Engine) -> None:
     ]
     frame = pl.DataFrame(points, schema=["curve", "k", "cluster", "x"], orient="row")
     rows = engine.call("elbow", frame, ["x"], "cluster", "k", partition_by="curve")
-    for (curve, found), knee in zip(by_curve(rows).items(), (4, 3), strict=True):
+    for (curve, found), knee in zip(by_value(rows, "curve").items(), (4, 3), strict=True):
         assert [row["ssw"] for row in found] == curves[curve]
         differences = [row["kneedle"] for row in found]
         assert differences[1] == differences[knee - 1] == max(differences), curve

@@ -15,9 +15,9 @@ import pytest
 from scipy import stats
 
 import polars_clustereval as ce
-from tests.support.engines import fails
+from tests.support.engines import by_value, fails
+from tests.support.iris_sweep import FLOWER, iris_sweep
 from tests.support.point_engines import assert_points
-from tests.support.sweep_engines import FLOWER, by_curve, iris_sweep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -272,7 +272,7 @@ def choices(engine: Engine, gaps: Any, errors: Any, **options: Any) -> list[int 
         **options,
     )
     chosen = []
-    for number, table in by_curve(rows).items():
+    for number, table in by_value(rows, "curve").items():
         assert [row["gap"] for row in table] == pytest.approx(gaps[number], abs=1e-9)
         assert [row["gap_se"] for row in table] == pytest.approx(errors[number], abs=1e-9)
         assert [row["is_choice"] for row in table].count(True) == 1

@@ -261,6 +261,15 @@ def fetched(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
+def by_value(rows: Sequence[Row], column: str) -> dict[Any, list[Row]]:
+    """The rows by the value of a column, and without it."""
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        others = {name: value for name, value in row.items() if name != column}
+        found.setdefault(row[column], []).append(others)
+    return found
+
+
 #: The macros of a query and the options given to them.
 CALLED = re.compile(r"clustereval\.\w+|\w+(?= :=)")
 #: Rows up to which a call costs its plan.
