@@ -88,21 +88,21 @@ def read_sweep(
     parameter: str,
     keys: Mapping[str, str],
     columns: Sequence[str],
-    reference_set: Sequence[pl.Expr] = (),
+    reference_set: pl.Expr | None = None,
 ) -> pl.LazyFrame:
     """Return the keys, k and `columns` of `parameter`, a table of elbow or of gap_statistic.
 
     Collecting the result raises an error unless k is a whole number >= 1 that occurs once in each
-    partition or, in a table of reference points, in each of the sets in the expression
-    `reference_set`.
+    partition or, in a table of reference points, in each reference set, which becomes the column
+    set.
     """
     check_column_names([*keys.values(), "k", *columns], parameter, table.collect_schema().names())
-    rows = table.select(*key_columns(keys), *reference_set, check_sweep_k(table, "k"), *columns)
-    by = [*keys, *(column.meta.output_name() for column in reference_set)]
+    sets = [] if reference_set is None else [reference_set.alias("set")]
+    rows = table.select(*key_columns(keys), *sets, check_sweep_k(table, "k"), *columns)
     sweep, remedy = "a clustering", "partition_by tells clusterings apart"
-    if reference_set:
+    if sets:
         sweep, remedy = "a reference set", "reference_set and partition_by tell them apart"
-    counts = rows.group_by(*by, "k").agg(rows=pl.len())
+    counts = rows.group_by(*keys, *(["set"] if sets else []), "k").agg(rows=pl.len())
 
     def check_one_row_per_k(counts: pl.DataFrame) -> None:
         """Raise an error for the first bad k in `counts`, a table with the number of rows per k."""
@@ -585,13 +585,13 @@ def gap_statistic(
         raise ClusterEvalError(f"se_factor: expected a number >= 0, got {show_value(se_factor)}")
     lazy, other = check_frame(frame), check_frame(reference)
     keys: dict[str, str] = check_partition_keys(lazy, partition_by, ("k", *_GAP_COLUMNS))
-    number = check_column(other, reference_set, "reference_set").alias("set")
+    number = check_column(other, reference_set, "reference_set")
     by: list[str] = list(keys) or ["whole"]
     ssw = to_double(pl.col("ssw"))
     log_ssw = pl.when(ssw > 0).then(ssw.log()).alias("log_ssw")
     more = [log_ssw] if keys else [log_ssw, pl.lit(0).alias("whole")]
     observed = read_sweep(lazy, "frame", keys, ["ssw"]).with_columns(more)
-    expected = read_sweep(other, "reference", keys, ["ssw"], [number]).with_columns(more)
+    expected = read_sweep(other, "reference", keys, ["ssw"], number).with_columns(more)
     logs = _expected_logs(expected, by)
     pairs = (
         observed.with_columns(observed_k="k")

@@ -371,15 +371,21 @@ def _metric_facts(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl
     The family is NULL for a metric without a derivative. The bounds are least and greatest, a
     formula.
     """
-    types = (pl.String, pl.Int64, pl.String, pl.Boolean, pl.Float64, pl.String)
-    columns = ("metric", "place", "family", "is_linear", "least", "greatest")
+    schema = {
+        "metric": pl.String,
+        "place": pl.Int64,
+        "family": pl.String,
+        "is_linear": pl.Boolean,
+        "least": pl.Float64,
+        "greatest": pl.String,
+    }
     rows = []
     for place, name in enumerate(names):
         quotient, fact = quotients.get(name), metric_facts()[name]
         family, is_linear = (quotient.family, quotient.is_linear) if quotient else (None, False)
         least = float(fact.least) if fact.least else None
         rows.append((name, place, family, is_linear, least, fact.greatest or None))
-    return pl.LazyFrame(rows, dict(zip(columns, types, strict=True)), orient="row")
+    return pl.LazyFrame(rows, schema, orient="row")
 
 
 def _long_metrics(

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def _check_link_options(threshold: float = 1.0, min_share: float = 0.0) -> tuple[float, float]:
-    """Return the options, or raise an error unless 0 <= min_share <= threshold <= 1."""
+    """Return the options; check 0 < threshold <= 1 and 0 <= min_share <= threshold."""
     if not (is_number(threshold) and 0 < threshold <= 1):
         raise ClusterEvalError(
             f"threshold: expected a number above 0 and at most 1, got {show_value(threshold)}"
