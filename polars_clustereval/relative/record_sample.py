@@ -238,10 +238,7 @@ def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyF
 
 
 def contradiction(design: str) -> pl.Expr:
-    """Return text that explains why the labels contradict the design, or NULL if they do not.
-
-    The expression reads the columns of spread_labels.
-    """
+    """Return text that explains why the labels contradict the design, or NULL if they do not."""
     excess, deviation = pl.col("excess"), pl.col("deviation")
     has_enough = pl.col("n_near") >= _FEWEST_LABELS
     if design == "records":

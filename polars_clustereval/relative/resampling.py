@@ -188,10 +188,7 @@ def _describe_samples(
 def _describe_clusters(
     cells: _Cells, samples: Integers, clusters: Integers, rows: Integers
 ) -> tuple[dict[str, Integers], Integers]:
-    """Return the columns of ContingencyTable.cluster_sizes and each drawn cell's cluster size.
-
-    The parameters are those of _describe_samples.
-    """
+    """Return the columns of ContingencyTable.cluster_sizes and each drawn cell's cluster size."""
     # A cluster has the number of one of its cells, and the numbers of the cells of a partition
     # start at an offset.
     places = np.where(clusters < 0, len(cells.rows), clusters - cells.partition)

@@ -72,10 +72,7 @@ def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _clusters_without_match(pair: RunPair, links: pl.LazyFrame, own: str) -> pl.LazyFrame:
-    """Return the rows of transition_sides for `own` clusters with several links or no links.
-
-    The clusters of one run are called `own`, "old" or "new", and the linked ones are the others.
-    """
+    """Return the rows of transition_sides for `own` ("old" or "new") clusters without a match."""
     if own == "old":
         other, clusters, linked = "new", pair.old_clusters, links.filter("counts_before")
         several, none, most, ids = "split", "gone", "n_sources", _IDS_AFTER
