@@ -15,11 +15,6 @@ from benchmarks.runner import AnswersDifferError, measure_case
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GROUPS = (
-    *("report", "many", "ami", "intervals", "resolution", "matching", "graph"),
-    *("transitions", "overlapping", "internal", "sweep", "agreement"),
-    *("assign", "neighbors", "scan", "silhouette", "bounds", "dunn", "small"),
-)
 #: A group without cases, which only --only names: what each call costs on few rows.
 PLANNING = "planning"
 
@@ -33,14 +28,18 @@ def main() -> None:
     except AnswersDifferError as error:
         raise SystemExit(f"answers differ, so no times: {error}") from error
     text = "\n\n".join([table.describe_machine(options.repeats), *sections])
-    print(text)
-    if options.output is not None:
-        pages.write_results(options.output, text)
+    pages.write_results(options.output, text)
 
 
 def _measure_sections(options: argparse.Namespace, folder: Path) -> Iterator[str]:
     """Yield the section of each case; `folder` keeps the generated Parquet files."""
-    chosen = _list_cases(options)
+    arguments = {"report": (options.rows,)}
+    chosen = [
+        case
+        for name, list_cases in cases.GROUPS.items()
+        if name in options.only
+        for case in list_cases(*arguments.get(name, ()))
+    ]
     if options.against is None:
         if PLANNING in options.only:
             yield planning.measure(options.repeats, None)
@@ -56,15 +55,17 @@ def _measure_sections(options: argparse.Namespace, folder: Path) -> Iterator[str
         if PLANNING in options.only:
             yield planning.measure(options.repeats, revision)
         for case in chosen:
-            compared = revisions.compare_case(case, folder, options.repeats, revision)
-            yield revisions.format_comparison(compared)
+            yield revisions.compare_case(case, folder, options.repeats, revision)
 
 
 def _parse_options() -> argparse.Namespace:
     """Return the options of the command line: only, rows, repeats, against, data and output."""
     parser = argparse.ArgumentParser("python -m benchmarks", description=cases.__doc__)
     parser.add_argument(
-        "--only", type=_parse_groups, default=GROUPS, help=f"groups of cases: {','.join(GROUPS)}"
+        "--only",
+        type=_parse_groups,
+        default=tuple(cases.GROUPS),
+        help=f"groups of cases: {','.join(cases.GROUPS)}",
     )
     parser.add_argument(
         "--rows", type=_parse_whole_number, default=20_000_000, help="rows of the report"
@@ -83,8 +84,8 @@ def _parse_options() -> argparse.Namespace:
 def _parse_groups(text: str) -> tuple[str, ...]:
     """Return the groups of cases named in `text`, the value of --only, separated by commas."""
     names = tuple(text.split(","))
-    if not set(names) <= {*GROUPS, PLANNING}:
-        known = ",".join([*GROUPS, PLANNING])
+    if not set(names) <= {*cases.GROUPS, PLANNING}:
+        known = ",".join([*cases.GROUPS, PLANNING])
         raise argparse.ArgumentTypeError(f"expected some of {known}, got {text!r}")
     return names
 
@@ -98,32 +99,6 @@ def _parse_whole_number(text: str) -> int:
 
 # argparse shows this name in its errors.
 _parse_whole_number.__name__ = "whole number"
-
-
-def _list_cases(options: argparse.Namespace) -> list[cases.Case]:
-    """Return the cases of the groups in options.only; options.rows is for the group report."""
-    groups = {
-        "report": lambda: cases.list_report_cases(options.rows),
-        "many": cases.list_many_cases,
-        "ami": cases.list_ami_cases,
-        "intervals": cases.list_interval_cases,
-        "resolution": cases.list_resolution_cases,
-        "matching": cases.list_matching_cases,
-        "graph": cases.list_graph_cases,
-        "transitions": cases.list_transitions_cases,
-        "overlapping": cases.list_overlapping_cases,
-        "internal": cases.list_internal_cases,
-        "sweep": cases.list_sweep_cases,
-        "scan": cases.list_scan_cases,
-        "silhouette": cases.list_silhouette_cases,
-        "bounds": cases.list_bounds_cases,
-        "dunn": cases.list_dunn_cases,
-        "small": cases.list_small_cases,
-        "agreement": cases.list_agreement_cases,
-        "assign": cases.list_assign_cases,
-        "neighbors": cases.list_neighbor_cases,
-    }
-    return [case for name in GROUPS if name in options.only for case in groups[name]()]
 
 
 @contextmanager

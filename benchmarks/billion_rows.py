@@ -10,7 +10,6 @@ takes more than 1.25 times as long as the GROUP BY of the same round.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from operator import attrgetter
 from pathlib import Path
@@ -36,10 +35,8 @@ def main(arguments: list[str] | None = None) -> None:
         folder = options.data or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         result = measure_case(case, folder.resolve(), options.repeats)
-    text = f"{table.describe_machine(options.repeats)}\n\n{table.format_section(result)}\n"
-    sys.stdout.write(text)
-    if options.output is not None:
-        pages.write_results(options.output, text)
+    text = f"{table.describe_machine(options.repeats)}\n\n{table.format_section(result)}"
+    pages.write_results(options.output, text)
     bare, report = (job for job in case.jobs if job.what in (cases.BARE, cases.FULL))
     times = result.compute_ratio(attrgetter("seconds"), report, bare)
     if times > MOST_TIMES_BARE:

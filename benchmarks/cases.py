@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from benchmarks.data import (
     Gaussian,
@@ -15,6 +16,9 @@ from benchmarks.data import (
     WeightedLabelings,
 )
 from benchmarks.linked_data import Covers, Graph, RunPair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 BARE = "bare GROUP BY"
 SKLEARN = "scikit-learn"
@@ -94,39 +98,29 @@ class Case:
     tolerance: float = 1e-11
 
 
-def _list_report_jobs(suffix: str = "") -> tuple[Job, ...]:
-    """Return both engines' jobs of a GROUP BY, and of external_report without and with adjustment.
-
-    `suffix` is " runs" for the jobs that group by the column run too, otherwise empty.
-    """
-    engines = {"duckdb": "DuckDB", "polars": "Polars"}
-    kinds = {"bare": BARE, "plain": UNADJUSTED, "full": FULL}
+def _list_both(stems: Mapping[str, str]) -> tuple[Job, ...]:
+    """Return both engines' jobs of these calls, whose names in jobs.JOBS end as the `stems`."""
     return tuple(
-        Job(engine, what, f"{stem} {kind}{suffix}")
-        for stem, engine in engines.items()
-        for kind, what in kinds.items()
+        Job(engine, what, f"{engine.lower()} {stem}")
+        for engine in ("DuckDB", "Polars")
+        for what, stem in stems.items()
     )
+
+
+def _list_report_jobs(suffix: str = "") -> tuple[Job, ...]:
+    """Return both engines' jobs of a GROUP BY and of external_report; `suffix` is "" or " runs"."""
+    return _list_both({BARE: f"bare{suffix}", UNADJUSTED: f"plain{suffix}", FULL: f"full{suffix}"})
 
 
 def _make_ami_case(rows: int, clusters: int, *, sklearn: bool = True) -> Case:
-    """Return the case of adjusted mutual information: alone, in external_report, in scikit-learn.
-
-    There are as many labels as clusters. `sklearn` is False where scikit-learn would take too long.
-    """
-    jobs = (
-        Job("DuckDB", FULL, "duckdb full"),
-        Job("DuckDB", REPORT_AMI, "duckdb report ami"),
-        Job("DuckDB", AMI, "duckdb ami"),
-        Job("Polars", FULL, "polars full"),
-        Job("Polars", REPORT_AMI, "polars report ami"),
-        Job("Polars", AMI, "polars ami"),
-    )
+    """Return the case of as many labels as clusters; without `sklearn` if it took too long."""
+    jobs = _list_both({FULL: "full", REPORT_AMI: "report ami", AMI: "ami"})
     other = (Job(SKLEARN, AMI, "sklearn ami"),) if sklearn else ()
     title = f"Adjusted mutual information, {rows:,} rows, {clusters:,} × {clusters:,} clusters"
     return Case(title, Labelings(rows, clusters, rows), (*jobs, *other))
 
 
-def list_report_cases(rows: int) -> list[Case]:
+def list_report_cases(rows: int = 20_000_000) -> list[Case]:
     """Return the case of external_report for one clustering of this many rows."""
     jobs = (*_list_report_jobs(), Job(SKLEARN, "adjusted_rand_score", "sklearn ari"))
     title = f"One clustering, {rows:,} rows, 1,000 × 1,000 clusters"
@@ -172,10 +166,7 @@ def list_ami_cases() -> list[Case]:
 def list_interval_cases() -> list[Case]:
     """Return the cases of intervals, for few cells and for more, beside external_report."""
     jobs = (
-        Job("DuckDB", UNADJUSTED, "duckdb plain"),
-        Job("DuckDB", INTERVALS, "duckdb intervals"),
-        Job("Polars", UNADJUSTED, "polars plain"),
-        Job("Polars", INTERVALS, "polars intervals"),
+        *_list_both({UNADJUSTED: "plain", INTERVALS: "intervals"}),
         Job("Polars", BOOTSTRAP, "polars bootstrap"),
     )
     rows = 10_000_000
@@ -187,12 +178,7 @@ def list_interval_cases() -> list[Case]:
 
 def list_resolution_cases() -> list[Case]:
     """Return the case of entity_resolution_report, many small clusters, beside external_report."""
-    jobs = (
-        Job("DuckDB", UNADJUSTED, "duckdb plain"),
-        Job("DuckDB", RESOLUTION, "duckdb resolution"),
-        Job("Polars", UNADJUSTED, "polars plain"),
-        Job("Polars", RESOLUTION, "polars resolution"),
-    )
+    jobs = _list_both({UNADJUSTED: "plain", RESOLUTION: "resolution"})
     rows, clusters = 10_000_000, 3_000_000
     title = f"Entity resolution, {rows:,} records, {clusters:,} × {clusters:,} clusters"
     return [Case(title, Labelings(rows, clusters, rows), jobs)]
@@ -204,8 +190,7 @@ def list_matching_cases() -> list[Case]:
     Most labels of the first are matched at once, those of the second all depend on each other.
     """
     jobs = (
-        Job("DuckDB", MATCHING, "duckdb matching"),
-        Job("Polars", MATCHING, "polars matching"),
+        *_list_both({MATCHING: "matching"}),
         Job("scipy", "contingency_matrix, 4 × linear_sum_assignment", "scipy matching"),
         Job(GENIECLUST, "NCA and PSI of compare_partitions", "genieclust matching"),
     )
@@ -236,8 +221,7 @@ def list_graph_cases() -> list[Case]:
             f"Graph, {size}",
             data,
             (
-                Job("DuckDB", GRAPH, "duckdb graph"),
-                Job("Polars", GRAPH, "polars graph"),
+                *_list_both({GRAPH: "graph"}),
                 Job("igraph", "modularity; the other scores by numpy", "igraph graph"),
             ),
             # igraph adds the terms of a million clusters one after the other.
@@ -247,8 +231,7 @@ def list_graph_cases() -> list[Case]:
             f"Clusters of a graph, {size}",
             data,
             (
-                Job("DuckDB", GRAPH_CLUSTERS, "duckdb clusters"),
-                Job("Polars", GRAPH_CLUSTERS, "polars clusters"),
+                *_list_both({GRAPH_CLUSTERS: "clusters"}),
                 Job("igraph", "components, bridges, eccentricity; numpy", "igraph clusters"),
             ),
             tolerance=1e-9,
@@ -260,8 +243,7 @@ def list_transitions_cases() -> list[Case]:
     """Return the case of run_transitions: a clustering of many ids, and what it has become."""
     data = RunPair(10_000_000, 100_000)
     jobs = (
-        Job("DuckDB", TRANSITIONS, "duckdb transitions"),
-        Job("Polars", TRANSITIONS, "polars transitions"),
+        *_list_both({TRANSITIONS: "transitions"}),
         Job("pandas", "merge, groupby and joins by the definition", "pandas transitions"),
     )
     title = f"Transitions, {data.ids:,} ids in {data.clusters:,} clusters, two runs in memory"
@@ -270,10 +252,7 @@ def list_transitions_cases() -> list[Case]:
 
 def list_overlapping_cases() -> list[Case]:
     """Return the cases of overlapping_report: many ids, and as few as cdlib has time for."""
-    jobs = (
-        Job("DuckDB", OVERLAPPING, "duckdb overlapping"),
-        Job("Polars", OVERLAPPING, "polars overlapping"),
-    )
+    jobs = _list_both({OVERLAPPING: "overlapping"})
     other = Job(CDLIB, "omega, NMI (LFK), NMI (MGH)", "cdlib overlapping")
     return [
         Case(
@@ -327,8 +306,7 @@ def list_sweep_cases() -> list[Case]:
             "Elbow, 50 values of k on 100,000 × 8 Float64 columns in memory",
             Sweep(100_000, 8, 60, 50),
             (
-                Job("DuckDB", ELBOW, "duckdb sweep"),
-                Job("Polars", ELBOW, "polars sweep"),
+                *_list_both({ELBOW: "sweep"}),
                 Job(SKLEARN, f"{CH_DB}, inertia, in a loop", "sklearn sweep"),
             ),
             tolerance=1e-9,
@@ -343,8 +321,7 @@ def list_assign_cases() -> list[Case]:
             "Nearest of 50 centers, 1,000,000 × 16 Float64 columns in memory",
             Gaussian(1_000_000, 16, 50, 0.5),
             (
-                Job("DuckDB", ASSIGN, "duckdb assign"),
-                Job("Polars", ASSIGN, "polars assign"),
+                *_list_both({ASSIGN: "assign"}),
                 Job(SKLEARN, "pairwise_distances_argmin_min", "sklearn assign"),
             ),
             tolerance=1e-9,
@@ -359,8 +336,7 @@ def list_neighbor_cases() -> list[Case]:
             "Distances to 100 centers, 1,000,000 × 8 Float64 columns in memory",
             Gaussian(1_000_000, 8, 100, 2.0),
             (
-                Job("DuckDB", NEIGHBORS, "duckdb neighbors"),
-                Job("Polars", NEIGHBORS, "polars neighbors"),
+                *_list_both({NEIGHBORS: "neighbors"}),
                 Job("numpy", "two nearest centers by products, in blocks", "numpy neighbors"),
             ),
             tolerance=1e-9,
@@ -370,8 +346,7 @@ def list_neighbor_cases() -> list[Case]:
 
 def list_scan_cases() -> list[Case]:
     """Return the case of internal_report on points that stream from a Parquet file."""
-    sums = (Job("DuckDB", SUMS, "duckdb sums"), Job("Polars", SUMS, "polars sums"))
-    jobs = (sums[0], *_list_internal_jobs("file")[:2], sums[1], *_list_internal_jobs("file")[2:])
+    jobs = _list_both({SUMS: "sums", FOUR: "four file", INTERNAL: "internal file"})
     title = "Internal indices, 20,000,000 × 8 Float64 columns from Parquet, 20 clusters"
     return [Case(title, Points(20_000_000, 8, 20, 20_000_000), jobs, tolerance=1e-9)]
 
@@ -385,7 +360,7 @@ def list_silhouette_cases() -> list[Case]:
                 f"{data.clusters} {kind} clusters",
                 data,
                 (
-                    *_list_silhouette_jobs("euclidean"),
+                    *_list_both({SILHOUETTE: "silhouette euclidean"}),
                     Job(SKLEARN, SILHOUETTE, "sklearn silhouette euclidean"),
                     Job(GENIECLUST, "silhouette_index", "genieclust silhouette"),
                 ),
@@ -402,7 +377,7 @@ def list_silhouette_cases() -> list[Case]:
             f"Silhouettes, cityblock, {SCALED_ROWS:,} × 16, 20 near clusters",
             Gaussian(SCALED_ROWS, 16, 20, 1.0),
             (
-                *_list_silhouette_jobs("cityblock"),
+                *_list_both({SILHOUETTE: "silhouette cityblock"}),
                 Job(SKLEARN, SILHOUETTE, "sklearn silhouette cityblock"),
             ),
             tolerance=1e-9,
@@ -421,7 +396,7 @@ def _make_cityblock_case(rows: int) -> Case:
     scale = (rows / SCALED_ROWS) ** 2
     what = f"{SILHOUETTE} ({SCALED_ROWS:,} rows, scaled)"
     jobs = (
-        *_list_silhouette_jobs("cityblock"),
+        *_list_both({SILHOUETTE: "silhouette cityblock"}),
         Job("Polars", "bare sort of each column", "polars sorts"),
         Job("Polars", "sort of each column with its cluster", "polars sorts with clusters"),
         Job(SKLEARN, what, "sklearn silhouette scaled", scale),
@@ -433,7 +408,7 @@ def _make_cityblock_case(rows: int) -> Case:
 def _make_squared_case(distance: str) -> Case:
     """Return the case of silhouettes of 1,000,000 points, by distance sqeuclidean or cosine."""
     jobs = (
-        *_list_silhouette_jobs(distance),
+        *_list_both({SILHOUETTE: f"silhouette {distance}"}),
         Job("numpy", "bare distances to the centers", "numpy centers"),
         Job(SPARK, "ClusteringEvaluator", f"spark silhouette {distance}"),
     )
@@ -444,10 +419,7 @@ def _make_squared_case(distance: str) -> Case:
 def list_bounds_cases() -> list[Case]:
     """Return the case of bounds of the silhouette, of points that stream from a Parquet file."""
     rows = 10_000_000
-    jobs = tuple(
-        Job(engine, BOUNDS, f"{engine.lower()} silhouette bounds")
-        for engine in ("DuckDB", "Polars")
-    )
+    jobs = _list_both({BOUNDS: "silhouette bounds"})
     title = f"Bounds of the silhouette, euclidean, {rows:,} × 16 from Parquet, 50 near clusters"
     return [Case(title, Gaussian(rows, 16, 50, 1.0), jobs, tolerance=1e-9)]
 
@@ -459,8 +431,7 @@ def list_dunn_cases() -> list[Case]:
             f"Dunn's index, euclidean, 100,000 × 8, 20 {kind} clusters",
             Gaussian(100_000, 8, 20, spread),
             (
-                Job("DuckDB", DUNN, "duckdb dunn"),
-                Job("Polars", DUNN, "polars dunn"),
+                *_list_both({DUNN: "dunn"}),
                 Job("scipy", "all pairs, in blocks", "scipy dunn"),
             ),
             tolerance=1e-9,
@@ -478,7 +449,7 @@ def list_small_cases() -> list[Case]:
             Case(
                 f"{table}, {SMALL_GROUPS:,} partitions of 3 points",
                 partitions,
-                _list_table_jobs(table, "partitions"),
+                _list_both({table: f"{table} partitions"}),
                 tolerance=1e-9,
             )
             for table in PARTITION_TABLES
@@ -487,7 +458,7 @@ def list_small_cases() -> list[Case]:
             Case(
                 f"{table}, {SMALL_GROUPS:,} clusters of 3 points in one partition",
                 clusters,
-                _list_table_jobs(table, "clusters"),
+                _list_both({table: f"{table} clusters"}),
                 tolerance=1e-9,
             )
             for table in CLUSTER_TABLES
@@ -500,38 +471,37 @@ def list_agreement_cases() -> list[Case]:
     pairs = AGREEING_RUNS * (AGREEING_RUNS - 1) // 2
     loop = f"adjusted_rand_score ({SKLEARN_PAIRS} pairs, scaled)"
     jobs = (
-        Job("DuckDB", AGREEMENT, "duckdb agreement"),
-        Job("Polars", AGREEMENT, "polars agreement"),
+        *_list_both({AGREEMENT: "agreement"}),
         Job(SKLEARN, loop, "sklearn agreement", pairs / SKLEARN_PAIRS),
     )
     title = f"ARI of all {pairs:,} pairs of {AGREEING_RUNS} runs of {AGREEING_IDS:,} rows"
     return [Case(title, Runs(AGREEING_RUNS, AGREEING_IDS, 20), jobs)]
 
 
-def _list_table_jobs(table: str, groups: str) -> tuple[Job, ...]:
-    """Return both engines' jobs of a table of many small `groups`, "partitions" or "clusters"."""
-    return tuple(
-        Job(engine, table, f"{engine.lower()} {table} {groups}") for engine in ("DuckDB", "Polars")
-    )
-
-
-def _list_silhouette_jobs(distance: str) -> tuple[Job, ...]:
-    """Return both engines' jobs of silhouette_score with this distance."""
-    return tuple(
-        Job(engine, SILHOUETTE, f"{engine.lower()} silhouette {distance}")
-        for engine in ("DuckDB", "Polars")
-    )
-
-
 def _list_internal_jobs(source: str) -> tuple[Job, ...]:
-    """Return both engines' jobs of internal_report: of four indices, and of all.
+    """Return both engines' jobs of four indices and of all, by the `source` of the points."""
+    return _list_both({FOUR: f"four {source}", INTERNAL: f"internal {source}"})
 
-    `source` is where the points are: "memory"; "file", a Parquet file; or "runs", a file of many
-    clusterings.
-    """
-    return (
-        Job("DuckDB", FOUR, f"duckdb four {source}"),
-        Job("DuckDB", INTERNAL, f"duckdb internal {source}"),
-        Job("Polars", FOUR, f"polars four {source}"),
-        Job("Polars", INTERNAL, f"polars internal {source}"),
-    )
+
+#: The cases of each group. Only those of the group report take a number of rows.
+GROUPS: dict[str, Callable[..., list[Case]]] = {
+    "report": list_report_cases,
+    "many": list_many_cases,
+    "ami": list_ami_cases,
+    "intervals": list_interval_cases,
+    "resolution": list_resolution_cases,
+    "matching": list_matching_cases,
+    "graph": list_graph_cases,
+    "transitions": list_transitions_cases,
+    "overlapping": list_overlapping_cases,
+    "internal": list_internal_cases,
+    "sweep": list_sweep_cases,
+    "agreement": list_agreement_cases,
+    "assign": list_assign_cases,
+    "neighbors": list_neighbor_cases,
+    "scan": list_scan_cases,
+    "silhouette": list_silhouette_cases,
+    "bounds": list_bounds_cases,
+    "dunn": list_dunn_cases,
+    "small": list_small_cases,
+}

@@ -151,9 +151,8 @@ def measure_size(size: Size, names: list[str], engines: list[str], limit: float)
         cells = [time_call(name, engine, size, limit) for engine in engines]
         print(name, *size, *cells, file=sys.stderr)
         rows.append((name, "to_sql", *cells))
-    columns = list(zip(("table", "by", *engines), *rows, strict=True))
     title = f"{pages.DIALECTS_TITLE}{size.rows:,} rows, {size.clusters:,} labels and clusters"
-    return f"## {title}\n\n{table.align_columns(columns)}"
+    return table.format_rows(title, ("table", "by", *engines), rows)
 
 
 def parse_sizes(text: str) -> list[Size]:
@@ -187,9 +186,7 @@ def main() -> None:
     versions = ", ".join(map(find_version, engines))
     machine = table.describe_machine(1).rpartition(". ")[0]
     text = "\n\n".join([f"{machine}. {versions}. Seconds of one query each.", *sections])
-    print(text)
-    if options.output is not None:
-        pages.write_results(options.output, text)
+    pages.write_results(options.output, text)
 
 
 if __name__ == "__main__":

@@ -34,15 +34,25 @@ from polars_clustereval.internal.kernels import measured_pairs
 from polars_clustereval.macros import register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from benchmarks.answers import Answers, Run
+
+    Jobs = dict[str, Callable[[str], Run]]
 
 #: Shorter calls are repeated for this long, so that the median excludes what an engine does once
 #: per process, such as starting its threads.
 MIN_SECONDS = 1.0
 #: Calls of each job, unless they take longer than MAX_SECONDS in total.
 MIN_CALLS, MAX_SECONDS = 3, 10.0
+
+# The name of the run's column differs between the engines; the order of the runs is the same.
+KEYS = ("partition_key", "run")
+#: The numbers of a table, but for the generalized Dunn indices, which some revisions compute by
+#: default.
+_NUMBERS = pl.selectors.numeric() - (
+    pl.selectors.by_name(*KEYS, require_all=False) | pl.selectors.starts_with("gdi_")
+)
 
 
 def _prepare_duckdb(query: str, path: str, memory_limit: str | None = None) -> Run:
@@ -67,10 +77,9 @@ def _prepare_duckdb(query: str, path: str, memory_limit: str | None = None) -> R
 
 
 def _prepare_duckdb_bare(keys: str, path: str, memory_limit: str | None = None) -> Run:
-    """Return a function that runs DuckDB's bare GROUP BY on a Parquet file.
+    """Return a function that counts rows and joined pairs of a file by DuckDB's bare GROUP BY.
 
-    `keys` are the columns, separated by commas; the memory limit is as in _prepare_duckdb. The
-    answers are the numbers of rows and of joined pairs: ordered pairs of rows with the same keys.
+    Joined pairs are ordered pairs of rows with the same `keys`, columns separated by commas.
     """
     # Groups are summed, not returned: the cheapest use of a GROUP BY.
     return _prepare_duckdb(
@@ -84,11 +93,13 @@ def _prepare_duckdb_bare(keys: str, path: str, memory_limit: str | None = None) 
 
 
 def _prepare_duckdb_weighted(path: str) -> Run:
-    """Return a function that runs external_report in DuckDB on rows with weights.
+    """Return a function that runs external_report in DuckDB on the weighted rows beside the file.
 
-    They lie beside the Parquet file at `path`, which has each of them as often as its weight says.
+    The Parquet file at `path` has each of them as often as its weight says.
     """
-    return _prepare_duckdb(REPORT.format(options=", weight := n"), base_path(path), MEMORY_LIMIT)
+    return _prepare_duckdb(
+        _write_query("external_report", *LABELS, weight="n"), base_path(path), MEMORY_LIMIT
+    )
 
 
 def _prepare_polars(frame: Callable[[pl.LazyFrame], pl.LazyFrame], path: str) -> Run:
@@ -102,33 +113,10 @@ def _prepare_polars(frame: Callable[[pl.LazyFrame], pl.LazyFrame], path: str) ->
 
 
 def _count_groups(keys: list[str], rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return Polars' bare group_by of these columns: its numbers of rows and of joined pairs.
-
-    Joined pairs are ordered pairs of rows with the same keys.
-    """
+    """Return the numbers of rows and of joined pairs by Polars' bare group_by of these columns."""
     n = pl.col("n")
     groups = rows.group_by(keys).agg(pl.len().cast(pl.Int64).alias("n"))
     return groups.select(n.sum().alias("rows"), (n * (n - 1)).sum().alias("joined_pairs"))
-
-
-def _build_report(rows: pl.LazyFrame, **options: Any) -> pl.LazyFrame:
-    """Return external_report of the columns label and cluster, with its options."""
-    return ce.external_report(rows, "label", "cluster", **options)
-
-
-def _build_resolution(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return entity_resolution_report of the columns label and cluster."""
-    return ce.entity_resolution_report(rows, "label", "cluster")
-
-
-def _build_matching(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return matching_report of the columns label and cluster."""
-    return ce.matching_report(rows, "label", "cluster")
-
-
-def _build_report_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return external_report with its column of adjusted mutual information alone."""
-    return _build_report(rows).select("adjusted_mutual_info_score")
 
 
 def _build_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -137,53 +125,18 @@ def _build_ami(rows: pl.LazyFrame) -> pl.LazyFrame:
     return rows.select(score.alias("adjusted_mutual_info_score"))
 
 
-def _list_values(metrics: Sequence[str], **columns: Sequence[Any]) -> Answers:
-    """Return the values of a long table by metric; `columns` are its columns by their suffix."""
-    return {
-        f"{metric}{suffix}": [value]
-        for suffix, values in columns.items()
-        for metric, value in zip(metrics, values, strict=True)
-    }
-
-
-def _prepare_duckdb_intervals(path: str) -> Run:
-    """Return a function that computes external_intervals without adjusted scores in DuckDB."""
-    run_query = _prepare_duckdb(
-        "FROM clustereval.external_intervals(assignments, label, cluster, adjusted := false)", path
-    )
+def _prepare_long(prepare: Callable[[str], Run], suffixes: Mapping[str, str], path: str) -> Run:
+    """Return a function that computes a long table, whose answers are by metric and suffix."""
+    run_table = prepare(path)
 
     def run() -> Answers:
-        """Run the query, and return the value and the standard error of each metric."""
-        table = run_query()
-        columns = {"": table["value"], "_error": table["std_error"]}
-        return _list_values(table["metric"], **columns)
-
-    return run
-
-
-def _prepare_polars_intervals(path: str) -> Run:
-    """Return a function that computes external_intervals without adjusted scores in Polars."""
-
-    def run() -> Answers:
-        """Collect the table, and return the value and the standard error of each metric."""
-        rows = pl.scan_parquet(path)
-        lazy = ce.external_intervals(rows, "label", "cluster", adjusted=False)
-        table = lazy.collect(engine="streaming").to_dict(as_series=False)
-        columns = {"": table["value"], "_error": table["std_error"]}
-        return _list_values(table["metric"], **columns)
-
-    return run
-
-
-def _prepare_polars_bootstrap(path: str) -> Run:
-    """Return a function that computes bootstrap_intervals without adjusted scores."""
-
-    def run() -> Answers:
-        """Compute the table, and return the value of each metric: the samples are random."""
-        rows = pl.scan_parquet(path)
-        lazy = ce.bootstrap_intervals(rows, "label", "cluster", adjusted=False)
-        table = lazy.collect().to_dict(as_series=False)
-        return _list_values(table["metric"], **{"": table["value"]})
+        """Compute the table, and return its columns by metric."""
+        table = run_table()
+        return {
+            f"{metric}{suffix}": [value]
+            for column, suffix in suffixes.items()
+            for metric, value in zip(table["metric"], table[column], strict=True)
+        }
 
     return run
 
@@ -191,49 +144,60 @@ def _prepare_polars_bootstrap(path: str) -> Run:
 def _list_coordinates(path: str) -> list[str]:
     """Return the names of the columns of a Parquet file of points that hold coordinates."""
     names = pl.scan_parquet(path).collect_schema().names()
-    return [name for name in names if name not in ("run", "cluster")]
+    return [name for name in names if name not in ("run", "cluster", "k")]
 
 
-def _prepare_duckdb_internal(what: str, source: str, path: str) -> Run:
-    """Return a function that runs internal_report in DuckDB.
+def _read_vectors(path: str) -> tuple[Any, Any]:
+    """Return the points of a Parquet file as a matrix, one point per row, and their clusters."""
+    rows = pl.read_parquet(path)
+    return _get_matrix(rows), rows["cluster"].to_numpy()
 
-    `what` are the columns, separated by commas, or "*". `source` is "memory" for points read
-    before, "file" for the Parquet file, or "runs" for its runs evaluated separately.
+
+def _prepare_duckdb_points(
+    query: str, path: str, *, columns: Any, source: str, limit: str | None
+) -> Run:
+    """Return a function that runs a query of `points` in DuckDB, where {x} are the coordinates.
+
+    The points are read before if the `source` is "memory", or else stay in the Parquet file.
+    `columns` are those of the result that are answers, and `limit` is a memory limit.
     """
     con = duckdb.connect()
     register(con)
-    kind = "TABLE" if source == "memory" else "VIEW"
-    con.execute(f"CREATE {kind} points AS FROM '{path}'")
-    columns = _list_coordinates(path)
-    vector = columns[0] if columns == ["vector"] else f"[{', '.join(columns)}]"
-    by = ", partition_by := run" if source == "runs" else ""
-
-    def run() -> Answers:
-        """Run the report, and return its columns by name."""
-        query = f"SELECT {what} FROM clustereval.internal_report(points, {vector}, cluster{by})"
-        return con.sql(query).pl().to_dict(as_series=False)
-
-    return run
+    if limit is not None:
+        # DuckDB spills to disk beyond this limit.
+        con.execute(f"SET memory_limit = '{limit}'; SET temp_directory = '{path}.spilled'")
+    con.execute(f"CREATE {'TABLE' if source == 'memory' else 'VIEW'} points AS FROM '{path}'")
+    names = _list_coordinates(path)
+    vector = names[0] if names == ["vector"] else f"[{', '.join(names)}]"
+    filled = query.format(x=vector)
+    return lambda: _list_columns(con.sql(filled).pl(), columns)
 
 
-def _prepare_polars_internal(what: str, source: str, path: str) -> Run:
-    """Return a function that runs internal_report in Polars; see _prepare_duckdb_internal.
+def _prepare_polars_points(
+    build: Callable[[Any, Any], pl.DataFrame | pl.LazyFrame],
+    path: str,
+    *,
+    columns: Any,
+    source: str,
+) -> Run:
+    """Return a function that computes build(rows, coordinates) in Polars.
 
-    `what` are the columns, separated by commas, or "*". `source` is "memory" for points read
-    before, "file" for the Parquet file, or "runs" for its runs evaluated separately.
+    `columns` are as in _prepare_duckdb_points. The `source` "frame" is a DataFrame, and "memory" is
+    a LazyFrame of points that are read before.
     """
-    rows = pl.read_parquet(path).lazy() if source == "memory" else pl.scan_parquet(path)
-    columns = _list_coordinates(path)
-    vector = columns[0] if columns == ["vector"] else columns
-    by = "run" if source == "runs" else None
-    chosen = pl.all() if what == "*" else pl.col(what.split(", "))
+    rows: Any = pl.scan_parquet(path)
+    if source in ("frame", "memory"):
+        read = pl.read_parquet(path)
+        rows = read.rechunk() if source == "frame" else read.lazy()
+    names = _list_coordinates(path)
+    vector = names[0] if names == ["vector"] else names
+    return lambda: _list_columns(build(rows, vector), columns)
 
-    def run() -> Answers:
-        """Run the report, and return its columns by name."""
-        report = ce.internal_report(rows, vector, "cluster", partition_by=by).select(chosen)
-        return report.collect(engine="streaming").to_dict(as_series=False)
 
-    return run
+def _list_columns(frame: pl.DataFrame | pl.LazyFrame, columns: Any) -> Answers:
+    """Collect the frame as a stream, and return these columns by name."""
+    table = frame.lazy().select(columns).collect(engine="streaming")
+    return table.cast({pl.Decimal: pl.Float64}).to_dict(as_series=False)
 
 
 def _prepare_duckdb_sums(path: str) -> Run:
@@ -258,11 +222,7 @@ def _prepare_duckdb_sums(path: str) -> Run:
 
 
 def _prepare_polars_sums(path: str) -> Run:
-    """Return a function that sums the coordinates by cluster in Polars, twice.
-
-    Twice, because internal_report reads the points twice. The answers are the number of rows, n,
-    and the sum of each coordinate over all clusters.
-    """
+    """Return a function that sums the coordinates by cluster in Polars, as in DuckDB."""
     columns = _list_coordinates(path)
     rows = pl.scan_parquet(path).group_by("cluster")
     sums = rows.agg(pl.col(columns).sum(), rows=pl.len())
@@ -280,16 +240,12 @@ def _prepare_sklearn_internal(path: str) -> Run:
     """Return a function that computes POINT_METRICS of the points in scikit-learn."""
     from sklearn import metrics
 
-    rows = pl.read_parquet(path)
-    points, cluster = _get_matrix(rows), rows["cluster"].to_numpy()
-    return lambda: {name: [getattr(metrics, name)(points, cluster)] for name in POINT_METRICS}
+    pair = _read_vectors(path)
+    return lambda: {name: [getattr(metrics, name)(*pair)] for name in POINT_METRICS}
 
 
 def _prepare_sklearn_point_runs(path: str) -> Run:
-    """Return a function that computes POINT_METRICS of each of the first runs in scikit-learn.
-
-    SKLEARN_POINT_RUNS runs of POINT_RUN_ROWS points are evaluated in a loop.
-    """
+    """Return a function that computes POINT_METRICS of each of the first runs in a loop."""
     from sklearn import metrics
 
     rows = pl.read_parquet(path, n_rows=SKLEARN_POINT_RUNS * POINT_RUN_ROWS)
@@ -306,29 +262,6 @@ def _prepare_sklearn_point_runs(path: str) -> Run:
 
 #: Columns of elbow that a loop over scikit-learn's functions has too.
 SWEEP_COLUMNS = ("ssw", "calinski_harabasz_score", "davies_bouldin_score")
-
-
-def _prepare_duckdb_sweep(path: str) -> Run:
-    """Return a function that runs elbow in DuckDB on points that are read before."""
-    con = duckdb.connect()
-    register(con)
-    con.execute(f"CREATE TABLE points AS FROM '{path}'")
-    columns = [name for name in pl.read_parquet_schema(path) if name.startswith("x_")]
-    query = f"FROM clustereval.elbow(points, [{', '.join(columns)}], cluster, k)"
-    return lambda: con.sql(query).pl().select(SWEEP_COLUMNS).to_dict(as_series=False)
-
-
-def _prepare_polars_sweep(path: str) -> Run:
-    """Return a function that runs elbow in Polars on points that are read before."""
-    rows = pl.read_parquet(path).rechunk()
-    columns = [name for name in rows.columns if name.startswith("x_")]
-
-    def run() -> Answers:
-        """Return the metrics by name, one value per k."""
-        curve = ce.elbow(rows, columns, "cluster", "k")
-        return curve.select(SWEEP_COLUMNS).to_dict(as_series=False)
-
-    return run
 
 
 def _prepare_sklearn_sweep(path: str) -> Run:
@@ -414,35 +347,11 @@ def _prepare_sklearn_assign(path: str) -> Run:
     return run
 
 
-def _prepare_duckdb_neighbors(path: str) -> Run:
-    """Return a function that runs neighbor_report in DuckDB on points that are read before."""
-    con = duckdb.connect()
-    register(con)
-    con.execute(f"CREATE TABLE points AS FROM '{path}'")
-    vector = f"[{', '.join(_list_coordinates(path))}]"
-    query = f"FROM clustereval.neighbor_report(points, {vector}, cluster)"
-    return lambda: con.sql(query).pl().select("wemmert_gancarski_index").to_dict(as_series=False)
-
-
-def _prepare_polars_neighbors(path: str) -> Run:
-    """Return a function that runs neighbor_report in Polars on points that are read before."""
-    rows, columns = pl.read_parquet(path).rechunk(), _list_coordinates(path)
-
-    def run() -> Answers:
-        """Return the index of Wemmert and Gancarski; the others are computed too."""
-        report = ce.neighbor_report(rows, columns, "cluster")
-        return report.select("wemmert_gancarski_index").to_dict(as_series=False)
-
-    return run
-
-
 def _prepare_numpy_neighbors(path: str) -> Run:
     """Return a function that finds the two nearest centers by products of matrices, in blocks."""
     import numpy as np
 
-    rows, step = pl.read_parquet(path), 10_000
-    points = rows.select(_list_coordinates(path)).to_numpy(order="c")
-    clusters = rows["cluster"].to_numpy()
+    (points, clusters), step = _read_vectors(path), 10_000
 
     def run() -> Answers:
         """Return the index of Wemmert and Gancarski."""
@@ -471,65 +380,7 @@ def _get_matrix(rows: pl.DataFrame) -> Any:
     return rows.drop("run", "cluster").to_numpy(order="c")
 
 
-def _prepare_duckdb_silhouette(options: str, path: str) -> Run:
-    """Return a function that runs silhouette_score in DuckDB.
-
-    `options` is the SQL of its options, such as method := 'bounds': then the points stay in the
-    Parquet file, otherwise they are read before. For bounds and cityblock the memory is limited.
-    """
-    con = duckdb.connect()
-    register(con)
-    columns = ", ".join(_list_coordinates(path))
-    limit = {"method := 'bounds'": "1500MB", "distance := 'cityblock'": "3GB"}.get(options)
-    if limit is not None:
-        # DuckDB spills to disk beyond this limit.
-        con.execute(f"SET memory_limit = '{limit}'; SET temp_directory = '{path}.spilled'")
-    con.execute(f"CREATE {'VIEW' if 'bounds' in options else 'TABLE'} points AS FROM '{path}'")
-    query = f"FROM clustereval.silhouette_score(points, [{columns}], cluster, {options})"
-    return lambda: con.sql(query).pl().drop("partition_key").to_dict(as_series=False)
-
-
-def _prepare_polars_silhouette(options: dict[str, str], path: str) -> Run:
-    """Return a function that runs silhouette_score with these options in Polars.
-
-    With the option method the points are scanned in the Parquet file, otherwise they are read
-    before.
-    """
-    bounds = "method" in options
-    rows = pl.scan_parquet(path) if bounds else pl.read_parquet(path).lazy()
-    columns = _list_coordinates(path)
-
-    def run() -> Answers:
-        """Compute the score, and return its columns by name."""
-        score = ce.silhouette_score(rows, columns, "cluster", **options)
-        return score.collect(engine="streaming").to_dict(as_series=False)
-
-    return run
-
-
 DUNN_COLUMNS = ["dunn_index", "max_diameter", "min_separation"]
-
-
-def _prepare_duckdb_dunn(path: str) -> Run:
-    """Return a function that computes DUNN_COLUMNS in DuckDB, of points that are read before."""
-    con = duckdb.connect()
-    register(con)
-    con.execute(f"CREATE TABLE points AS FROM '{path}'")
-    call = f"dunn_index(points, [{', '.join(_list_coordinates(path))}], cluster)"
-    query = f"SELECT {', '.join(DUNN_COLUMNS)} FROM clustereval.{call}"
-    return lambda: con.sql(query).pl().to_dict(as_series=False)
-
-
-def _prepare_polars_dunn(path: str) -> Run:
-    """Return a function that computes DUNN_COLUMNS in Polars, of points that are read before."""
-    rows, columns = pl.read_parquet(path).lazy(), _list_coordinates(path)
-
-    def run() -> Answers:
-        """Compute the index, and return DUNN_COLUMNS by name."""
-        index = ce.dunn_index(rows, columns, "cluster").select(DUNN_COLUMNS)
-        return index.collect(engine="streaming").to_dict(as_series=False)
-
-    return run
 
 
 def _prepare_scipy_dunn(path: str) -> Run:
@@ -557,62 +408,28 @@ def _prepare_scipy_dunn(path: str) -> Run:
     return run
 
 
-def _prepare_duckdb_table(table: str, groups: str, path: str) -> Run:
-    """Return a function that computes a table in DuckDB, of points that are read before.
-
-    `groups` is "partitions" to evaluate the runs separately, otherwise "clusters".
-    """
-    con = duckdb.connect()
-    register(con)
-    con.execute(f"CREATE TABLE points AS FROM '{path}'")
-    by_run = ", partition_by := run" if groups == "partitions" else ""
-    columns = ", ".join(_list_coordinates(path))
-    query = f"FROM clustereval.{table}(points, [{columns}], cluster{by_run})"
-    return lambda: _list_numbers(con.sql(query).pl())
-
-
-def _prepare_polars_table(table: str, groups: str, path: str) -> Run:
-    """Return a function that computes a table in Polars, as _prepare_duckdb_table in DuckDB."""
-    rows, columns = pl.read_parquet(path), _list_coordinates(path)
-    by_run = "run" if groups == "partitions" else None
-    evaluate = getattr(ce, table)
-    return lambda: _list_numbers(evaluate(rows, columns, "cluster", partition_by=by_run))
-
-
-def _list_numbers(table: pl.DataFrame) -> Answers:
-    """Return the columns of numbers by name, without that of the partition.
-
-    The generalized Dunn indices, which some revisions compute by default, are left out.
-    """
-    keys = pl.selectors.by_name(*KEYS, require_all=False)
-    numbers = table.select(pl.selectors.numeric() - keys - pl.selectors.starts_with("gdi_"))
-    return numbers.cast({pl.Decimal: pl.Float64}).to_dict(as_series=False)
-
-
 def _prepare_sklearn_silhouette(distance: str, path: str) -> Run:
     """Return a function that computes scikit-learn's silhouette_score with this distance."""
     from sklearn.metrics import silhouette_score
 
-    rows = pl.read_parquet(path)
-    points, cluster = _get_matrix(rows), rows["cluster"].to_numpy()
-    return lambda: {"silhouette": [silhouette_score(points, cluster, metric=distance)]}
+    pair = _read_vectors(path)
+    return lambda: {"silhouette": [silhouette_score(*pair, metric=distance)]}
 
 
 def _prepare_sklearn_scaled(path: str) -> Run:
     """Return a function that computes scikit-learn's cityblock silhouettes of SCALED_ROWS points.
 
-    Its time is scaled to all points (Job.scale); the answer is the number of all points, n.
+    Its time is scaled to all points (Job.scale).
     """
     from sklearn.metrics import silhouette_samples
 
-    rows = pl.read_parquet(path)
-    sample = rows.head(SCALED_ROWS)
-    points, cluster = _get_matrix(sample), sample["cluster"].to_numpy()
+    points, cluster = _read_vectors(path)
+    sample = points[:SCALED_ROWS], cluster[:SCALED_ROWS]
 
     def run() -> Answers:
         """Compute the silhouettes of the first points, and return the number of all points, n."""
-        silhouette_samples(points, cluster, metric="cityblock")
-        return {"n": [rows.height]}
+        silhouette_samples(*sample, metric="cityblock")
+        return {"n": [len(points)]}
 
     return run
 
@@ -621,16 +438,12 @@ def _prepare_genieclust_silhouette(path: str) -> Run:
     """Return a function that computes genieclust's silhouette_index."""
     from genieclust.cluster_validity import silhouette_index
 
-    rows = pl.read_parquet(path)
-    points, cluster = _get_matrix(rows), rows["cluster"].to_numpy()
-    return lambda: {"silhouette": [silhouette_index(points, cluster)]}
+    pair = _read_vectors(path)
+    return lambda: {"silhouette": [silhouette_index(*pair)]}
 
 
 def _prepare_spark_silhouette(distance: str, path: str) -> Run:
-    """Return a function that computes the silhouette with this distance in Spark.
-
-    The points are in Spark's cache before.
-    """
+    """Return a function that computes the silhouette of cached points with Spark."""
     from pyspark.ml.evaluation import ClusteringEvaluator
     from pyspark.ml.feature import VectorAssembler
     from pyspark.sql import SparkSession
@@ -652,8 +465,7 @@ def _prepare_spark_silhouette(distance: str, path: str) -> Run:
 def _prepare_polars_sorts(beside: Sequence[str], path: str) -> Run:
     """Return a function that sorts each coordinate by itself in Polars: the bare operation.
 
-    The columns in `beside` are sorted along with each. The answers are the number of points, n, and
-    the medians of the coordinates, which the other job that sorts has too.
+    The columns in `beside` are sorted along with each. The medians are answers that both jobs have.
     """
     rows = pl.read_parquet(path)
     columns = [rows.select(column, *beside) for column in _list_coordinates(path)]
@@ -668,10 +480,7 @@ def _prepare_polars_sorts(beside: Sequence[str], path: str) -> Run:
 
 
 def _prepare_numpy_centers(path: str) -> Run:
-    """Return a function that computes the distances of all points to all centers in numpy.
-
-    The centers are computed before. The answer is the number of points, n.
-    """
+    """Return a function that computes the distances of all points to all centers in numpy."""
     import numpy as np
 
     rows = pl.read_parquet(path)
@@ -691,10 +500,7 @@ def _prepare_numpy_centers(path: str) -> Run:
 
 
 def _prepare_sklearn(names: Sequence[str], path: str) -> Run:
-    """Return a function that computes the metrics of these names in scikit-learn.
-
-    The file has one clustering, the columns label and cluster.
-    """
+    """Return a function that computes the metrics of these names in scikit-learn."""
     from sklearn import metrics  # imported here, not to count in the memory of the other jobs
 
     label, cluster = _read_arrays(path)
@@ -702,10 +508,7 @@ def _prepare_sklearn(names: Sequence[str], path: str) -> Run:
 
 
 def _prepare_sklearn_loop(names: Sequence[str], path: str) -> Run:
-    """Return a function that computes the metrics of each of the first runs in scikit-learn.
-
-    `names` are those of the metrics. SKLEARN_RUNS runs of RUN_ROWS rows are evaluated in a loop.
-    """
+    """Return a function that computes the metrics of each of the first runs in a loop."""
     from sklearn import metrics
 
     labels, clusters = (
@@ -721,16 +524,10 @@ def _prepare_sklearn_loop(names: Sequence[str], path: str) -> Run:
     return run
 
 
-def _build_agreement(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return n and score of run_agreement."""
-    return ce.run_agreement(rows, "id", "run", "cluster").select("n", "score")
-
-
 def _prepare_sklearn_agreement(path: str) -> Run:
     """Return a function that computes the ARI of the first pairs of runs in scikit-learn.
 
-    They are the first run with each of the next SKLEARN_PAIRS. The runs are arrays of the clusters
-    of the same ids, in their order.
+    They are the first run with each of the next SKLEARN_PAIRS.
     """
     from sklearn.metrics import adjusted_rand_score
 
@@ -746,8 +543,7 @@ def _prepare_sklearn_agreement(path: str) -> Run:
 def _prepare_scipy_matching(path: str) -> Run:
     """Return a function that computes the scores of matching_report by scipy.
 
-    The cells are counted by scikit-learn, and linear_sum_assignment finds the best matching for
-    each of the four weights.
+    linear_sum_assignment finds the best matching for each of the four weights.
     """
     import numpy as np
     from scipy.optimize import linear_sum_assignment
@@ -798,92 +594,140 @@ def _read_arrays(path: str) -> list[Any]:
     return [column.to_numpy() for column in rows]
 
 
-REPORT = "FROM clustereval.external_report(assignments, label, cluster{options})"
-RESOLUTION = "FROM clustereval.entity_resolution_report(assignments, label, cluster)"
-MATCHING = "FROM clustereval.matching_report(assignments, label, cluster)"
-AGREEMENT = "SELECT n, score FROM clustereval.run_agreement(assignments, id, run, cluster)"
+LABELS = ("assignments", "label", "cluster")
 AMI = "SELECT clustereval.adjusted_mutual_info_score(label, cluster) AS adjusted_mutual_info_score"
-# The name of the run's column differs between the engines; the order of the runs is the same.
-KEYS = ("partition_key", "run")
 LOOP_METRICS = ["adjusted_rand_score", "normalized_mutual_info_score", "v_measure_score"]
 
 POINT_METRICS = ["calinski_harabasz_score", "davies_bouldin_score"]
-FOUR_COLUMNS = "n, compactness, davies_bouldin_score, calinski_harabasz_score, ssw"
-POINT_COLUMNS = {"four": FOUR_COLUMNS, "internal": "*"}
-SOURCES = ("memory", "file", "runs")
+FOUR_COLUMNS = ("n", "compactness", "davies_bouldin_score", "calinski_harabasz_score", "ssw")
 SILHOUETTE_DISTANCES = ("euclidean", "cityblock", "sqeuclidean", "cosine")
+#: Options whose values are columns.
+_OF_COLUMNS = ("partition_by", "weight")
 
-JOBS: dict[str, Callable[[str], Run]] = {
+
+def _write_query(table: str, *given: str, columns: Sequence[str] = ("*",), **options: Any) -> str:
+    """Return a query of a table macro."""
+    texts = list(given)
+    for name, value in options.items():
+        is_text = isinstance(value, str) and name not in _OF_COLUMNS
+        texts.append(f"{name} := {repr(value) if is_text else str(value).lower()}")
+    return f"SELECT {', '.join(columns)} FROM clustereval.{table}({', '.join(texts)})"
+
+
+def _list_label_jobs(
+    name: str,
+    table: str,
+    given: Sequence[str] = LABELS,
+    columns: Sequence[str] = ("*",),
+    **options: Any,
+) -> Jobs:
+    """Return both engines' jobs of a table of labels or runs, of which `columns` are selected."""
+
+    def build(rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the table in Polars."""
+        return getattr(ce, table)(rows, *given[1:], **options).select(columns)
+
+    query = _write_query(table, *given, columns=columns, **options)
+    return {
+        f"duckdb {name}": partial(_prepare_duckdb, query),
+        f"polars {name}": partial(_prepare_polars, build),
+    }
+
+
+def _list_point_jobs(
+    name: str,
+    table: str,
+    *more: str,
+    columns: Sequence[str] | None = None,
+    source: str = "memory",
+    limit: str | None = None,
+    **options: Any,
+) -> Jobs:
+    """Return both engines' jobs of a table of points, of which `columns` are answers.
+
+    `more` are columns after the cluster. A table of a frame has all of its columns computed.
+    """
+
+    def build(rows: Any, vector: Any) -> Any:
+        """Return the table in Polars."""
+        return getattr(ce, table)(rows, vector, "cluster", *more, **options)
+
+    given = ("points", "{x}", "cluster", *more)
+    selected = ("*",) if columns is None or source == "frame" else columns
+    query = _write_query(table, *given, columns=selected, **options)
+    answers = _NUMBERS if columns is None else list(columns)
+    own = "memory" if source == "frame" else source
+    return {
+        f"duckdb {name}": partial(
+            _prepare_duckdb_points, query, columns=answers, source=own, limit=limit
+        ),
+        f"polars {name}": partial(_prepare_polars_points, build, columns=answers, source=source),
+    }
+
+
+JOBS: Jobs = {
     "duckdb bare": partial(_prepare_duckdb_bare, "label, cluster"),
-    "duckdb plain": partial(_prepare_duckdb, REPORT.format(options=", adjusted := false")),
-    "duckdb full": partial(_prepare_duckdb, REPORT.format(options="")),
     "duckdb bare limited": partial(
         _prepare_duckdb_bare, "label, cluster", memory_limit=MEMORY_LIMIT
     ),
     **{
         f"duckdb {kind} limited": partial(
-            _prepare_duckdb, REPORT.format(options=options), memory_limit=MEMORY_LIMIT
+            _prepare_duckdb,
+            _write_query("external_report", *LABELS, **options),
+            memory_limit=MEMORY_LIMIT,
         )
-        for kind, options in (("plain", ", adjusted := false"), ("full", ""))
+        for kind, options in (("plain", {"adjusted": False}), ("full", {}))
     },
     "duckdb weighted": _prepare_duckdb_weighted,
-    "duckdb report ami": partial(
-        _prepare_duckdb, f"SELECT adjusted_mutual_info_score {REPORT.format(options='')}"
-    ),
     "duckdb ami": partial(_prepare_duckdb, f"{AMI} FROM assignments"),
     "duckdb bare runs": partial(_prepare_duckdb_bare, "run, label, cluster"),
-    "duckdb plain runs": partial(
-        _prepare_duckdb, REPORT.format(options=", partition_by := run, adjusted := false")
-    ),
-    "duckdb full runs": partial(_prepare_duckdb, REPORT.format(options=", partition_by := run")),
     "polars bare": partial(_prepare_polars, partial(_count_groups, ["label", "cluster"])),
-    "polars plain": partial(_prepare_polars, partial(_build_report, adjusted=False)),
-    "polars full": partial(_prepare_polars, _build_report),
-    "polars report ami": partial(_prepare_polars, _build_report_ami),
     "polars ami": partial(_prepare_polars, _build_ami),
     "polars bare runs": partial(
         _prepare_polars, partial(_count_groups, ["run", "label", "cluster"])
     ),
-    "polars plain runs": partial(
-        _prepare_polars, partial(_build_report, partition_by="run", adjusted=False)
-    ),
-    "polars full runs": partial(_prepare_polars, partial(_build_report, partition_by="run")),
-    "duckdb resolution": partial(_prepare_duckdb, RESOLUTION),
-    "polars resolution": partial(_prepare_polars, _build_resolution),
-    "duckdb matching": partial(_prepare_duckdb, MATCHING),
-    "polars matching": partial(_prepare_polars, _build_matching),
+    **_list_label_jobs("plain", "external_report", adjusted=False),
+    **_list_label_jobs("full", "external_report"),
+    **_list_label_jobs("report ami", "external_report", columns=["adjusted_mutual_info_score"]),
+    **_list_label_jobs("plain runs", "external_report", partition_by="run", adjusted=False),
+    **_list_label_jobs("full runs", "external_report", partition_by="run"),
+    **_list_label_jobs("resolution", "entity_resolution_report"),
+    **_list_label_jobs("matching", "matching_report"),
     "scipy matching": _prepare_scipy_matching,
     "genieclust matching": _prepare_genieclust_matching,
-    "duckdb intervals": _prepare_duckdb_intervals,
-    "polars intervals": _prepare_polars_intervals,
-    "polars bootstrap": _prepare_polars_bootstrap,
+    **{
+        job: partial(_prepare_long, prepare, {"value": "", "std_error": "_error"})
+        for job, prepare in _list_label_jobs(
+            "intervals", "external_intervals", adjusted=False
+        ).items()
+    },
+    # The samples are random, so errors are no answers.
+    "polars bootstrap": partial(
+        _prepare_long,
+        partial(
+            _prepare_polars,
+            lambda rows: ce.bootstrap_intervals(rows, "label", "cluster", adjusted=False),
+        ),
+        {"value": ""},
+    ),
     "sklearn ari": partial(_prepare_sklearn, ["adjusted_rand_score"]),
     "sklearn ami": partial(_prepare_sklearn, ["adjusted_mutual_info_score"]),
     "sklearn loop": partial(_prepare_sklearn_loop, LOOP_METRICS),
-    "duckdb sweep": _prepare_duckdb_sweep,
-    "polars sweep": _prepare_polars_sweep,
+    **_list_point_jobs("sweep", "elbow", "k", columns=SWEEP_COLUMNS, source="frame"),
     "sklearn sweep": _prepare_sklearn_sweep,
     "duckdb assign": _prepare_duckdb_assign,
     "polars assign": _prepare_polars_assign,
     "sklearn assign": _prepare_sklearn_assign,
-    "duckdb neighbors": _prepare_duckdb_neighbors,
-    "polars neighbors": _prepare_polars_neighbors,
+    **_list_point_jobs(
+        "neighbors", "neighbor_report", columns=["wemmert_gancarski_index"], source="frame"
+    ),
     "numpy neighbors": _prepare_numpy_neighbors,
-    "duckdb agreement": partial(_prepare_duckdb, AGREEMENT),
-    "polars agreement": partial(_prepare_polars, _build_agreement),
+    **_list_label_jobs(
+        "agreement", "run_agreement", ("assignments", "id", "run", "cluster"), ["n", "score"]
+    ),
     "sklearn agreement": _prepare_sklearn_agreement,
     "duckdb sums": _prepare_duckdb_sums,
     "polars sums": _prepare_polars_sums,
-    **{
-        f"duckdb silhouette {distance}": partial(
-            _prepare_duckdb_silhouette, f"distance := '{distance}'"
-        )
-        for distance in SILHOUETTE_DISTANCES
-    },
-    **{
-        f"polars silhouette {distance}": partial(_prepare_polars_silhouette, {"distance": distance})
-        for distance in SILHOUETTE_DISTANCES
-    },
     **{
         f"sklearn silhouette {distance}": partial(_prepare_sklearn_silhouette, distance)
         for distance in ("euclidean", "cityblock")
@@ -892,35 +736,40 @@ JOBS: dict[str, Callable[[str], Run]] = {
         f"spark silhouette {distance}": partial(_prepare_spark_silhouette, distance)
         for distance in ("sqeuclidean", "cosine")
     },
-    "duckdb silhouette bounds": partial(_prepare_duckdb_silhouette, "method := 'bounds'"),
-    "polars silhouette bounds": partial(_prepare_polars_silhouette, {"method": "bounds"}),
+    **_list_point_jobs(
+        "silhouette bounds", "silhouette_score", method="bounds", source="file", limit="1500MB"
+    ),
     "sklearn silhouette scaled": _prepare_sklearn_scaled,
     "genieclust silhouette": _prepare_genieclust_silhouette,
     "polars sorts": partial(_prepare_polars_sorts, []),
     "polars sorts with clusters": partial(_prepare_polars_sorts, ["cluster"]),
-    "duckdb dunn": _prepare_duckdb_dunn,
-    "polars dunn": _prepare_polars_dunn,
+    **_list_point_jobs("dunn", "dunn_index", columns=DUNN_COLUMNS),
     "scipy dunn": _prepare_scipy_dunn,
-    **{
-        f"{stem} {table} {groups}": partial(prepare, table, groups)
-        for stem, prepare in (("duckdb", _prepare_duckdb_table), ("polars", _prepare_polars_table))
-        for groups, tables in (("partitions", PARTITION_TABLES), ("clusters", CLUSTER_TABLES))
-        for table in tables
-    },
     "numpy centers": _prepare_numpy_centers,
     "sklearn internal": _prepare_sklearn_internal,
     "sklearn point runs": _prepare_sklearn_point_runs,
-    **{
-        f"{stem} {name} {source}": partial(run, what, source)
-        for stem, run in (
-            ("duckdb", _prepare_duckdb_internal),
-            ("polars", _prepare_polars_internal),
-        )
-        for name, what in POINT_COLUMNS.items()
-        for source in SOURCES
-    },
     **linked_jobs.JOBS,
 }
+for _distance in SILHOUETTE_DISTANCES:
+    JOBS |= _list_point_jobs(
+        f"silhouette {_distance}",
+        "silhouette_score",
+        distance=_distance,
+        limit="3GB" if _distance == "cityblock" else None,
+    )
+for _table in PARTITION_TABLES:
+    JOBS |= _list_point_jobs(f"{_table} partitions", _table, source="frame", partition_by="run")
+for _table in CLUSTER_TABLES:
+    JOBS |= _list_point_jobs(f"{_table} clusters", _table, source="frame")
+for _name, _columns in (("four", FOUR_COLUMNS), ("internal", None)):
+    for _source in ("memory", "file", "runs"):
+        JOBS |= _list_point_jobs(
+            f"{_name} {_source}",
+            "internal_report",
+            columns=_columns,
+            source=_source,
+            **({"partition_by": "run"} if _source == "runs" else {}),
+        )
 
 
 def _get_peak_mb() -> float:
@@ -946,11 +795,7 @@ def _select_comparable(answers: Answers) -> Answers:
 
 
 def _measure_job(name: str, path: str) -> None:
-    """Measure the job of this name on the Parquet file at `path`, and print the result as JSON.
-
-    It has the median seconds of a call, the peak memory before and after the calls in MiB, the
-    number of measured pairs of points if they are counted, and the answers.
-    """
+    """Measure the job of this name on the Parquet file at `path`, and print the result as JSON."""
     run = JOBS[name](path)
     before = _get_peak_mb()
     counts: list[int] = []

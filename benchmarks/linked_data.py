@@ -104,52 +104,37 @@ class Graph(GeneratedFile):
     Ids and clusters are Int32, weights Float64.
     """
 
+    template = GRAPH_QUERY
     nodes: int
     edges: int
     clusters: int
 
     @property
     def name(self) -> str:
-        """Name of the file without its ending."""
         return f"graph_{self.nodes}_nodes_{self.edges}_edges_{self.clusters}_clusters"
-
-    @property
-    def query(self) -> str:
-        """COPY statement that writes the file, with the placeholder {path}."""
-        return GRAPH_QUERY.format(**vars(self), path="{path}")
 
 
 @dataclass(frozen=True)
 class RunPair(GeneratedFile):
     """Rows of (run, id, cluster), all Int32: a clustering, and what it has become, runs 0 and 1."""
 
+    template = RUN_PAIR_QUERY
     ids: int
     clusters: int
 
     @property
     def name(self) -> str:
-        """Name of the file without its ending."""
         return f"run_pair_{self.ids}_ids_{self.clusters}_clusters"
-
-    @property
-    def query(self) -> str:
-        """COPY statement that writes the file, with the placeholder {path}."""
-        return RUN_PAIR_QUERY.format(**vars(self), path="{path}")
 
 
 @dataclass(frozen=True)
 class Covers(GeneratedFile):
     """Memberships in overlapping sets, Int32: rows of (id, label), and of (id, cluster)."""
 
+    template = COVERS_QUERY
     ids: int
     sets: int
 
     @property
     def name(self) -> str:
-        """Name of the file without its ending."""
         return f"covers_{self.ids}_ids_{self.sets}_sets"
-
-    @property
-    def query(self) -> str:
-        """COPY statement that writes the file, with the placeholder {path}."""
-        return COVERS_QUERY.format(**vars(self), path="{path}")

@@ -31,6 +31,7 @@ COVERS = {
     "communities": ("cluster IS NOT NULL", "id, cluster"),
 }
 
+NODES, EDGES = ("id", "cluster"), ("left", "right")
 SUMMED = (
     *("n_nodes", "n_edges", "weight", "n_cut_edges", "cut_weight", "density", "centralization"),
     *("conductance", "n_components", "n_bridges", "diameter"),
@@ -115,11 +116,6 @@ def _prepare_polars(
     return run
 
 
-def _build_graph(nodes: pl.LazyFrame, edges: pl.LazyFrame) -> pl.LazyFrame:
-    """Return graph_report of the weighted edges."""
-    return ce.graph_report(nodes, "id", "cluster", edges, "left", "right", weight="weight")
-
-
 def _sum_columns(columns: tuple[str, ...]) -> list[pl.Expr]:
     """Return the sums of these columns, in Float64, which holds all counts here."""
     return [pl.col(name).sum().cast(pl.Float64) for name in columns]
@@ -127,9 +123,7 @@ def _sum_columns(columns: tuple[str, ...]) -> list[pl.Expr]:
 
 def _build_clusters(nodes: pl.LazyFrame, edges: pl.LazyFrame) -> pl.LazyFrame:
     """Return the number of rows and the sums of graph_cluster_report."""
-    report = ce.graph_cluster_report(
-        nodes, "id", "cluster", edges, "left", "right", weight="weight"
-    )
+    report = ce.graph_cluster_report(nodes, *NODES, edges, *EDGES, weight="weight")
     return report.select(pl.len().alias("rows"), *_sum_columns(SUMMED))
 
 
@@ -139,11 +133,6 @@ def _build_transitions(before: pl.LazyFrame, after: pl.LazyFrame) -> pl.LazyFram
     sums = (pl.len().alias("rows"), pl.col("ambiguity").count().alias("ambiguous"))
     grouped = rows.group_by("transition").agg(*sums, *_sum_columns(MOVED))
     return grouped.sort("transition").drop("transition")
-
-
-def _build_overlapping(labels: pl.LazyFrame, clusters: pl.LazyFrame) -> pl.LazyFrame:
-    """Return overlapping_report of the memberships."""
-    return ce.overlapping_report(labels, clusters, "id", "label", "cluster")
 
 
 # ----------------------------------------------------------------------------------------------
@@ -279,10 +268,7 @@ def _prepare_igraph_clusters(path: str) -> Run:
 
 
 def _prepare_pandas_transitions(path: str) -> Run:
-    """Return a function that computes the sums of run_transitions in pandas.
-
-    It follows the definition of the table: there is no library that names the transitions.
-    """
+    """Return a function that computes the sums of run_transitions in pandas, by the definition."""
     before, after = (table.to_pandas() for table in _read_tables(RUN_PAIR, path))
 
     def run() -> Answers:
@@ -341,10 +327,7 @@ def _list_transitions(before: Any, after: Any) -> Any:
 
 
 def _list_unmatched(clusters: Any, links: Any, names: tuple[str, ...]) -> Any:
-    """Return the rows of the clusters of one side that have several links, or none.
-
-    `names` are those of the side, of the other run, and the words for the two.
-    """
+    """Return the rows of the clusters of one side that have several links, or none."""
     side, other, several, none = names
     n_own, n_other = ("n_parts", "n_sources") if side == "old" else ("n_sources", "n_parts")
     sums = links.groupby(side).agg(
@@ -391,15 +374,18 @@ def _prepare_cdlib(path: str) -> Run:
 
 JOBS: dict[str, Callable[[str], Run]] = {
     **{f"duckdb {name}": partial(_prepare_duckdb, name) for name in QUERIES},
-    **{
-        f"polars {name}": partial(_prepare_polars, build, QUERIES[name][0])
-        for name, build in (
-            ("graph", _build_graph),
-            ("clusters", _build_clusters),
-            ("transitions", _build_transitions),
-            ("overlapping", _build_overlapping),
-        )
-    },
+    "polars graph": partial(
+        _prepare_polars,
+        lambda nodes, edges: ce.graph_report(nodes, *NODES, edges, *EDGES, weight="weight"),
+        GRAPH,
+    ),
+    "polars clusters": partial(_prepare_polars, _build_clusters, GRAPH),
+    "polars transitions": partial(_prepare_polars, _build_transitions, RUN_PAIR),
+    "polars overlapping": partial(
+        _prepare_polars,
+        lambda one, other: ce.overlapping_report(one, other, "id", "label", "cluster"),
+        COVERS,
+    ),
     "igraph graph": _prepare_igraph,
     "igraph clusters": _prepare_igraph_clusters,
     "pandas transitions": _prepare_pandas_transitions,

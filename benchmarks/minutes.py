@@ -130,14 +130,18 @@ def make_removals(n: int) -> pl.DataFrame:
     )
 
 
-def make_graph(n: int) -> list[pl.DataFrame]:
-    """Return n nodes in clusters of ten and 2.1 n edges, nine in ten of them within a cluster."""
+def make_graph(n: int) -> list[Any]:
+    """Return the arguments of a graph of n nodes in clusters of ten and 2.1 n edges.
+
+    Nine in ten of the edges are within a cluster.
+    """
     random = np.random.default_rng(4)
     nodes = pl.DataFrame({"id": np.arange(n), "cluster": np.arange(n) // 10})
     left = random.integers(0, n, int(2.1 * n))
     near = left // 10 * 10 + random.integers(0, 10, len(left))
     right = np.where(random.random(len(left)) < 0.9, near, random.integers(0, n, len(left)))
-    return [nodes, pl.DataFrame({"left": left, "right": np.minimum(right, n - 1)})]
+    edges = pl.DataFrame({"left": left, "right": np.minimum(right, n - 1)})
+    return [nodes, "id", "cluster", edges, "left", "right"]
 
 
 def make_curves(n: int) -> list[pl.DataFrame]:
@@ -190,13 +194,8 @@ _CALLS: dict[Kind, Callable[[int], list[Any]]] = {
         "cluster",
     ],
     "covers": lambda n: [make_labels(n), make_labels(n), "id", "label", "cluster"],
-    "graph": lambda n: [*_insert(make_graph(n), "id", "cluster"), "left", "right"],
+    "graph": make_graph,
 }
-
-
-def _insert(frames: list[pl.DataFrame], *columns: str) -> list[Any]:
-    """Return two frames with the columns of the first one between them."""
-    return [frames[0], *columns, frames[1]]
 
 
 # Calls ---------------------------------------------------------------------------------------
@@ -279,8 +278,7 @@ def measure_tables(names: list[str], budget: float, most: int) -> str:
             print(name, engine, *found.calls[-2:], file=sys.stderr)
             cells += found.show()
         rows.append((name, declared.kind, *cells))
-    columns = list(zip(HEADER, *rows, strict=True))
-    return f"## {TITLE}\n\n{table.align_columns(columns)}"
+    return table.format_rows(TITLE, HEADER, rows)
 
 
 def main() -> None:
@@ -295,9 +293,7 @@ def main() -> None:
     section = measure_tables(names, options.budget, options.most)
     rounds = f"Calls of up to {options.budget:g} seconds, one of each number of rows."
     text = f"{table.describe_machine(1).rpartition('. ')[0]}. {rounds}\n\n{section}"
-    print(text)
-    if options.output is not None:
-        pages.write_results(options.output, text)
+    pages.write_results(options.output, text)
 
 
 if __name__ == "__main__":

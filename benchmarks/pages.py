@@ -258,8 +258,14 @@ def fill_page(text: str, results: dict[str, Lines]) -> str:
     return _BLOCK.sub(fill, text)
 
 
-def write_results(path: Path, text: str) -> None:
-    """Write the results of a run to a file, and the pages if it is one of the published ones."""
+def write_results(path: Path | None, text: str) -> None:
+    """Print the results of a run, and write them to a file if there is a path.
+
+    The pages are written if the file is one of the published ones.
+    """
+    print(text)
+    if path is None:
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"# Benchmark\n\n{text.strip()}\n", encoding="utf-8")
     if path.resolve().parent == RESULTS:

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from benchmarks.table import align_columns, format_number
+from benchmarks.table import format_number, format_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,8 +140,7 @@ def measure(repeats: int, revision: Revision | None) -> str:
             found = _race(call, folders, repeats)
             print(call.name, *(x.get("seconds", x.get("error")) for x in found), file=sys.stderr)
             rows.append(format_row(call, found))
-    columns = list(zip(header, *rows, strict=True))
-    return f"## Calls on {ROWS:,} rows, DuckDB, one thread, CPU time\n\n{align_columns(columns)}"
+    return format_rows(f"Calls on {ROWS:,} rows, DuckDB, one thread, CPU time", header, rows)
 
 
 def _race(call: Call, folders: list[Path], repeats: int) -> list[dict[str, Any]]:

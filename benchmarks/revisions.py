@@ -17,7 +17,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.runner import Measurement, check_answers, measure_job
-from benchmarks.table import align_columns, format_number
+from benchmarks.table import format_number, format_rows
 
 if TYPE_CHECKING:
     from benchmarks.cases import Case, Job
@@ -54,24 +54,11 @@ class Revision:
         return frozenset(json.loads(output.stdout))
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """The rounds of a case: of each job the measurements before, of the revision, and now."""
+def compare_case(case: Case, folder: Path, repeats: int, revision: Revision) -> str:
+    """Run the jobs of a case `repeats` times on both sides, and return the ratios as Markdown.
 
-    case: Case
-    rounds: list[dict[Job, tuple[Measurement, Measurement]]]
-
-    def compute_ratios(self, job: Job) -> list[float]:
-        """Return the seconds now divided by those before, of each round."""
-        pairs = (each[job] for each in self.rounds)
-        return [now.seconds / before.seconds for before, now in pairs]
-
-
-def compare_case(case: Case, folder: Path, repeats: int, revision: Revision) -> Comparison:
-    """Run the jobs of a case `repeats` times on both sides, which take turns in going first.
-
-    `folder` keeps the generated input. Different answers, of two jobs or of the two sides, are an
-    error.
+    The sides take turns in going first. `folder` keeps the generated input. Different answers, of
+    two jobs or of the two sides, are an error.
     """
     path = case.data.prepare(folder)
     known_jobs = revision.list_jobs()
@@ -89,20 +76,13 @@ def compare_case(case: Case, folder: Path, repeats: int, revision: Revision) -> 
                 check_answers(known, job, answers, case.tolerance)
             measured[job] = (found[revision.folder], found[ROOT])
         rounds.append(measured)
-    return Comparison(case, rounds)
+    rows = [_format_row(job, [each[job] for each in rounds]) for job in jobs]
+    return format_rows(case.title, HEADER, rows)
 
 
-def format_comparison(comparison: Comparison) -> str:
-    """Return a case's comparison as Markdown: its title and a table with one line per job."""
-    rows = [_format_row(comparison, job) for job in comparison.rounds[0]]
-    columns = list(zip(HEADER, *rows, strict=True))
-    return f"## {comparison.case.title}\n\n{align_columns(columns)}"
-
-
-def _format_row(comparison: Comparison, job: Job) -> tuple[str, ...]:
-    """Return the cells of a job's line, in the order of HEADER."""
-    pairs = [each[job] for each in comparison.rounds]
-    ratios = comparison.compute_ratios(job)
+def _format_row(job: Job, pairs: list[tuple[Measurement, Measurement]]) -> tuple[str, ...]:
+    """Return the cells of a job, in the order of HEADER; a pair is of the sides before and now."""
+    ratios = [now.seconds / before.seconds for before, now in pairs]
     numbers = (
         median(before.seconds for before, _ in pairs),
         median(now.seconds for _, now in pairs),

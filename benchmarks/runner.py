@@ -122,10 +122,7 @@ def check_answers(
 
 
 def _agree(one: float | None, other: float | None, tolerance: float) -> bool:
-    """Return whether two numbers are equal within the tolerance, relative or absolute.
-
-    None agrees with None only.
-    """
+    """Return whether two numbers are equal within the tolerance. None agrees with None only."""
     if one is None or other is None:
         return one is other
     return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)

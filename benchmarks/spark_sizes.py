@@ -181,9 +181,8 @@ def format_size(n: int, seconds: list[float], stages: list[Stage]) -> str:
         reads = sum(stage.input_records for stage in own) / n
         number = table.format_number(seconds[place])
         lines.append((job.table, job.by, number, f"{shuffled:,}", f"{reads:.1f}"))
-    columns = list(zip(HEADER, *lines, strict=True))
     title = f"{pages.SPARK_TITLE}{n:,} rows × {DIMS}, {CLUSTERS} labels and clusters"
-    return f"## {title}\n\n{table.align_columns(columns)}"
+    return table.format_rows(title, HEADER, lines)
 
 
 def main() -> None:
@@ -211,9 +210,7 @@ def main() -> None:
         f"{options.executors} executors of one core."
     )
     text = "\n\n".join([text, *sections])
-    print(text)
-    if options.output is not None:
-        pages.write_results(options.output, text)
+    pages.write_results(options.output, text)
 
 
 if __name__ == "__main__":

@@ -72,11 +72,7 @@ def _format_row(result: Result, job: Job) -> tuple[str, ...]:
 def _format_ratio(
     result: Result, value: Callable[[Measurement], float], job: Job | None, to: Job | None
 ) -> str:
-    """Return the ratio of a value of a job to that of job `to`, as text.
-
-    `value` takes a measurement and returns, for example, its seconds. The text is empty if a job is
-    missing or the divisor is 0.
-    """
+    """Return the ratio of a value of a job to that of job `to`; "" without a job, or if it is 0."""
     if job is None or to is None or any(value(each[to]) == 0 for each in result.rounds):
         return ""
     return format_number(result.compute_ratio(value, job, to))
@@ -102,11 +98,13 @@ def align_columns(columns: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _pad_column(column: Sequence[str], is_text: bool) -> list[str]:
-    """Return the lines of a column, its title, rule and cells, padded to one width.
+def format_rows(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a section of Markdown: its title, and the rows as a table."""
+    return f"## {title}\n\n{align_columns(list(zip(header, *rows, strict=True)))}"
 
-    Texts are aligned to the left, numbers to the right.
-    """
+
+def _pad_column(column: Sequence[str], is_text: bool) -> list[str]:
+    """Return the title, rule and cells of a column, padded to one width."""
     title, *cells = column
     width = max(map(len, column))
     pad = str.ljust if is_text else str.rjust

@@ -8,12 +8,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pytest
 
-from benchmarks import __main__ as program
 from benchmarks import cases, dialects, jobs, minutes, pages, planning, runner, table
 from benchmarks.cases import Case, Job
 from benchmarks.data import (
@@ -30,32 +29,8 @@ from benchmarks.runner import AnswersDifferError, Measurement, Result
 from polars_clustereval.base.tables import declared_tables
 from tests.support.oracle import COUNTS, METRICS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 ROOT = Path(__file__).parent.parent
-GROUPS: dict[str, Callable[[], list[Case]]] = {
-    "report": lambda: cases.list_report_cases(20_000_000),
-    "many": cases.list_many_cases,
-    "ami": cases.list_ami_cases,
-    "intervals": cases.list_interval_cases,
-    "resolution": cases.list_resolution_cases,
-    "matching": cases.list_matching_cases,
-    "graph": cases.list_graph_cases,
-    "transitions": cases.list_transitions_cases,
-    "overlapping": cases.list_overlapping_cases,
-    "internal": cases.list_internal_cases,
-    "sweep": cases.list_sweep_cases,
-    "agreement": cases.list_agreement_cases,
-    "assign": cases.list_assign_cases,
-    "neighbors": cases.list_neighbor_cases,
-    "scan": cases.list_scan_cases,
-    "silhouette": cases.list_silhouette_cases,
-    "bounds": cases.list_bounds_cases,
-    "dunn": cases.list_dunn_cases,
-    "small": cases.list_small_cases,
-}
-CASES = [case for list_cases in GROUPS.values() for case in list_cases()]
+CASES = [case for list_cases in cases.GROUPS.values() for case in list_cases()]
 #: Libraries that the tests do not install.
 EXTRAS = ("genieclust", "Spark", "cdlib")
 #: Jobs that only count rows: a part of the input, checked as a whole in another case, or distances
@@ -236,9 +211,8 @@ def test_other_libraries_are_in_the_cases(library: str) -> None:
 
 def test_every_job_has_a_case_and_every_group_is_listed() -> None:
     assert {job.name for case in CASES for job in case.jobs} <= set(jobs.JOBS)
-    assert tuple(GROUPS) == program.GROUPS
     text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    assert tuple(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == program.GROUPS
+    assert tuple(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == tuple(cases.GROUPS)
 
 
 def test_planning_calls_every_macro(tmp_path: Path) -> None:

@@ -175,12 +175,6 @@ def plots() -> dict[str, list[str]]:
     return {f"plots.{node.module}": [alias.name for alias in node.names] for node in found}
 
 
-def mapping(functions: dict[str, list[str]]) -> str:
-    """A dictionary of these functions and their modules, as the formatter writes it."""
-    rows = [f'    "{x}": "{module}",\n' for module, names in functions.items() for x in names]
-    return f"{{\n{''.join(rows)}}}\n"
-
-
 def assignment(text: str, name: str) -> ast.Assign:
     """The statement of a module that assigns a constant."""
     nodes = (node for node in ast.parse(text).body if isinstance(node, ast.Assign))
@@ -196,7 +190,9 @@ def public_names() -> str:
         ("TABLES", tables_by_module()),
         ("PLOTS", plots()),
     ):
-        text = replace_nodes(text, [assignment(text, name)], f"{name} = {mapping(functions)}")
+        rows = [f'    "{x}": "{module}",\n' for module, names in functions.items() for x in names]
+        new = f"{name} = {{\n{''.join(rows)}}}\n"
+        text = replace_nodes(text, [assignment(text, name)], new)
     return text
 
 

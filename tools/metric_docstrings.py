@@ -113,12 +113,11 @@ def read_metric(
         raise ValueError(f"expected a meaning of 11 to {MEANING_WIDTH} characters")
     if not facts.pop("sql").startswith(f"clustereval.{name}(label, cluster"):
         raise ValueError(f"expected the call of clustereval.{name} as SQL")
-    summary = (inspect.getdoc(function) or "").partition("\n")[0]
     texts = {
         **facts,
         "family": FAMILIES[function.__module__.rpartition(".")[2]],
         "table": table,
-        "summary": summary,
+        "summary": (inspect.getdoc(function) or "").partition("\n")[0],
         "definition": join_lines(sections[""]),
         "best": facts["best"].removeprefix("none"),
     }

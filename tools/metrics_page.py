@@ -215,10 +215,6 @@ def names_of(table: str, scores: Sequence[Entry]) -> list[str]:
     return [entry.name for entry in scores if entry.table == table]
 
 
-def indented(names: str) -> str:
-    return fill(names, 88, initial_indent="    ", subsequent_indent="    ")
-
-
 def list_values(scores: Sequence[Entry], values: Mapping[str, float | None]) -> str:
     """A block with a line for each score and its value."""
     width = max(len(entry.name) for entry in scores)
@@ -232,7 +228,8 @@ def sql_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
     queries = []
     for name in tables:
         arguments = IN_SQL.get(name, f"iris, {first}, kmeans")
-        columns = indented(", ".join(names_of(name, scores)))
+        names = ", ".join(names_of(name, scores))
+        columns = fill(names, 88, initial_indent="    ", subsequent_indent="    ")
         queries += VIEWS.get(name, [])
         queries.append(f"SELECT\n{columns}\nFROM clustereval.{name}({arguments});")
     view = "CREATE OR REPLACE TEMP VIEW iris AS FROM 'examples/iris.parquet';"

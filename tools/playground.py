@@ -26,8 +26,6 @@ from polars_clustereval.page.html import NAME_COLUMNS, describe_best, describe_r
 from tools.page_session import open_session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from polars_clustereval.cli.reports import Meaning
 
 ROOT = Path(__file__).parent.parent
@@ -154,25 +152,21 @@ SAMPLE = {
 }
 
 
-def texts_of_a_sample() -> Mapping[str, str]:
-    """What the silhouettes of a sample are, by their names."""
-    report = REPORTS["silhouette"]
-    assert report.adapt is not None
-    return {name: x.text for name, x in report.adapt(report, SAMPLE).meanings.items()}
-
-
 def page_facts() -> dict[str, Any]:
     """All that the page in the browser has from the one in Python."""
+    report = REPORTS["silhouette"]
+    assert report.adapt is not None
+    of_a_sample = report.adapt(report, SAMPLE).meanings
     return {
         "version": ce.__version__,
         "scores": {
             name: describe_score(name, meaning)
-            for report in GROUPED
-            for name, meaning in REPORTS[report].meanings.items()
+            for group in GROUPED
+            for name, meaning in REPORTS[group].meanings.items()
         },
-        "titles": {report: dict(titles) for report, titles in GROUPED.items()},
-        "readings": [name for report in GROUPED for name in REPORTS[report].readings],
-        "textsOfASample": texts_of_a_sample(),
+        "titles": {group: dict(titles) for group, titles in GROUPED.items()},
+        "readings": [name for group in GROUPED for name in REPORTS[group].readings],
+        "textsOfASample": {name: x.text for name, x in of_a_sample.items()},
         "clusterColumns": {name: x.text for name, x in CLUSTER_MEANINGS.items()},
         "highIsBest": [name for name, x in CLUSTER_MEANINGS.items() if x.is_high_best],
         "nameColumns": NAME_COLUMNS,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from polars_clustereval.base.quoting import quote_literal
 from polars_clustereval.base.unknown_names import OTHER_NAMES
-from tools.sql_facts import literals, sql_literal
+from tools.sql_facts import literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,12 +47,12 @@ def raising_macro(name: str, entry: Entry, reason: str) -> str:
     first = FIRST[entry.kind]
     body = (
         f"  clustereval._raise_column(\n"
-        f"    {sql_literal(entry.name)}, {sql_literal(entry.table)}, 'tbl, {first}, cluster'\n"
+        f"    {quote_literal(entry.name)}, {quote_literal(entry.table)}, 'tbl, {first}, cluster'\n"
         f"  );\n"
     )
     if entry.is_expression:
-        call = sql_literal(f"{entry.name}({first}, cluster)")
-        body = f"  clustereval._raise_short({sql_literal(name)}, {call});\n"
+        call = quote_literal(f"{entry.name}({first}, cluster)")
+        body = f"  clustereval._raise_short({quote_literal(name)}, {call});\n"
     return (
         f"-- Raises an error: {reason}.\n"
         f"CREATE OR REPLACE MACRO clustereval.{name}({first}, cluster) AS\n{body}"

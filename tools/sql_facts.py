@@ -10,6 +10,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from polars_clustereval.base.counts import LABEL_COUNTS, POINT_COUNTS
+from polars_clustereval.base.quoting import quote_literal
 from polars_clustereval.base.unknown_names import OTHER_NAMES
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros import macro_definitions
@@ -119,10 +120,6 @@ CONDITIONAL_ENTROPIES = {
 NOISE = "Leave noise out: CASE WHEN cluster <> -1 THEN cluster END."
 
 
-def sql_literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
 def literals(text: str) -> str:
     """A text as string literals one below the other, which SQL reads as one."""
     lines = wrap(text.replace("'", "''"), WIDTH - 4, break_long_words=False, break_on_hyphens=False)
@@ -145,10 +142,10 @@ def meanings_macro(what: str, table: str, scores: Scores) -> str:
     # Counts come before the scores.
     first = 1 if what in ("metric", "index") else 1 - len(scores)
     for place, x in enumerate(scores, first):
-        best = sql_literal(x.best) if x.best else "CAST(NULL AS VARCHAR)"
-        row = f"    ({place}, {sql_literal(x.name)}, {best}, {sql_literal(x.meaning)},"
-        gap = " " if len(f"{row} {sql_literal(x.family)}),") < WIDTH else "\n     "
-        rows.append(f"{row}{gap}{sql_literal(x.family)})")
+        best = quote_literal(x.best) if x.best else "CAST(NULL AS VARCHAR)"
+        row = f"    ({place}, {quote_literal(x.name)}, {best}, {quote_literal(x.meaning)},"
+        gap = " " if len(f"{row} {quote_literal(x.family)}),") < WIDTH else "\n     "
+        rows.append(f"{row}{gap}{quote_literal(x.family)})")
     return MEANINGS.format(what=what, table=table, rows=",\n".join(rows))
 
 
@@ -171,7 +168,7 @@ def values_macro(
         header=sql_comment(header.rstrip()),
         what=what,
         parameters=", ".join(["report", *options]),
-        cases="\n".join(f"      WHEN {sql_literal(x.name)} THEN scores.{x.name}" for x in scores),
+        cases="\n".join(f"      WHEN {quote_literal(x.name)} THEN scores.{x.name}" for x in scores),
         condition=condition,
     )
 
@@ -231,14 +228,10 @@ def branches(metrics: Sequence[MetricFacts], value_of: dict[str, str]) -> str:
     found = []
     for value in dict.fromkeys(values):
         if value != usual:
-            names = [sql_literal(x.name) for x in metrics if value_of[x.name] == value]
+            names = [quote_literal(x.name) for x in metrics if value_of[x.name] == value]
             listed = f"IN (\n{name_lines(names, '      ')}\n    )"
             found.append(f"    WHEN metric {listed}\n    THEN {value}")
     return "\n".join([*found, f"    ELSE {usual}"])
-
-
-def least(facts: MetricFacts) -> str:
-    return str(float(facts.least)) if facts.least else "NULL"
 
 
 def greatest(facts: MetricFacts) -> str:
@@ -268,9 +261,9 @@ def sql_facts(metrics: Sequence[MetricFacts], indices: Sequence[Entry]) -> str:
         values_macro(*of_labels),
         meanings_macro(*of_report),
         NAMES.format(
-            names=name_lines((sql_literal(x.name) for x in listed), "    "),
+            names=name_lines((quote_literal(x.name) for x in listed), "    "),
             others="\n".join(
-                f"    WHEN {sql_literal(other)} THEN {sql_literal(name)}"
+                f"    WHEN {quote_literal(other)} THEN {quote_literal(name)}"
                 for other, name in OTHER_NAMES.items()
                 if name in {x.name for x in listed}
             ),
@@ -293,7 +286,9 @@ def sql_facts(metrics: Sequence[MetricFacts], indices: Sequence[Entry]) -> str:
         meanings_macro(*of_points),
         values_macro(*of_points),
         LIMITS.format(
-            least=branches(listed, {x.name: least(x) for x in listed}),
+            least=branches(
+                listed, {x.name: str(float(x.least)) if x.least else "NULL" for x in listed}
+            ),
             greatest=branches(listed, {x.name: greatest(x) for x in listed}),
         ),
     ]

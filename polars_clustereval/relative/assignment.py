@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class GivenCenters:
+class _Centers:
     """The k centers to which points can be assigned, sorted by partition and cluster."""
 
     #: The partition columns (inner names) and cluster of each center.
@@ -63,13 +63,8 @@ class GivenCenters:
         return self.vectors[self.starts[place] : stop]
 
 
-def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> GivenCenters:
-    """Return the rows of the user's frame `centroids` as centers for the points.
-
-    The frame has the column cluster, the column centroid, and the partition columns of the points.
-    The column centroid contains lists or arrays of numbers. This function collects the frame
-    `centroids`. Rows without a cluster or a centroid are left out.
-    """
+def _read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> _Centers:
+    """Collect the user's frame `centroids`, without rows that have no cluster or no centroid."""
     lazy = _check_centroids(centroids, points)
     keys, form = points.partition_keys, points.form
     present = lazy.filter(pl.col("cluster").is_not_null() & pl.col("centroid").is_not_null())
@@ -84,18 +79,15 @@ def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> Give
     table = rows.drop("centroid")
     fault = _center_fault(rows["centroid"], form.dims)
     if fault is not None or not rows.height:
-        return GivenCenters(table, np.zeros((0, form.dims)), places, firsts, fault)
+        return _Centers(table, np.zeros((0, form.dims)), places, firsts, fault)
     with reading_memory():
         coordinates = check_vector(rows.lazy(), "centroid", pl.lit(True))
     scaled = form.add_points(rows.lazy().select(form.raw_columns(coordinates))).collect()
-    return GivenCenters(table, form.to_matrix(scaled, "x"), places, firsts, None)
+    return _Centers(table, form.to_matrix(scaled, "x"), places, firsts, None)
 
 
 def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> pl.LazyFrame:
-    """Return the user's frame `centroids`, or raise an error if a column is missing or invalid.
-
-    The frame must have the columns cluster and centroid, and the partition columns of `points`.
-    """
+    """Return the user's frame `centroids`, or raise an error if a column is missing or invalid."""
     lazy = check_is_frame(centroids, "centroids")
     schema = lazy.collect_schema()
     check_column_names(["cluster", "centroid", *points.keys.values()], "centroids", schema.names())
@@ -109,10 +101,7 @@ def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> 
 
 
 def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
-    """Return an error if the centers do not match points with `dims` coordinates, or else None.
-
-    `vectors` contains lists or arrays of numbers. The result is None if all centers are valid.
-    """
+    """Return an error if the centers do not match points with `dims` coordinates, or else None."""
     lists = vectors.cast(pl.List(pl.Float64))
     lengths = lists.list.len().filter(lists.list.len() != dims)
     if lengths.len():
@@ -136,14 +125,15 @@ def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
 # ----------------------------------------------------------------------------------------------
 
 
-def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str]) -> pl.LazyFrame:
-    """Return the nearest center of each kept point and the distance to that center.
+def assigned_points(
+    points: Points, centroids: pl.DataFrame | pl.LazyFrame, columns: Sequence[str]
+) -> pl.LazyFrame:
+    """Return each kept point with `columns`, the nearest center of its partition and its distance.
 
-    The result contains the partition columns, the columns in `columns`, and the columns nearest and
-    distance. The column nearest contains the cluster of the nearest center in the point's
-    partition. In a tie, the lowest of the tied clusters is chosen. The points are streamed.
+    The column nearest contains a cluster of the user's frame `centroids`; in a tie, the lowest one.
+    The points are streamed.
     """
-    keys = points.partition_keys
+    keys, centers = points.partition_keys, _read_centers(centroids, points)
     rows = points.kept_rows.select(*keys, *columns, *points.vector_columns("x"))
     if keys:
         rows = join_small(rows, keys, centers.places.lazy(), "left")
@@ -165,13 +155,11 @@ def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str
 
 
 def _assign_batch(
-    batch: pl.DataFrame, points: Points, centers: GivenCenters
+    batch: pl.DataFrame, points: Points, centers: _Centers
 ) -> tuple[Integers, Floats]:
-    """Return the nearest centers of a batch of points, and the distances to these centers.
+    """Return the nearest centers (m,) of a batch of m points, and the distances to these centers.
 
-    Both arrays have shape (m,) for m points. The batch contains the vectors x. If there are
-    partition columns, it also contains the column `place`. Raise an error if the partition of a
-    point has no center, or if a distance is not finite.
+    The batch contains the vectors x and, if there are partition columns, the column place.
     """
     numbers, distances = np.zeros(batch.height, np.int64), np.zeros(batch.height)
     if not batch.height:
@@ -195,7 +183,7 @@ def _assign_batch(
     return numbers, distances
 
 
-def _check_places(batch: pl.DataFrame, points: Points, centers: GivenCenters) -> None:
+def _check_places(batch: pl.DataFrame, points: Points, centers: _Centers) -> None:
     """Raise an error if the partition of a point in the batch has no center."""
     lacking = batch.filter(pl.col("place").is_null()) if points.keys else batch
     if not lacking.height or (not points.keys and centers.table.height):
@@ -290,6 +278,6 @@ def assign_nearest(
         row_id=row_id,
         needs_origins=False,
     )
-    rows = assigned_points(points, read_centers(centroids, points), ["id"])
+    rows = assigned_points(points, centroids, ["id"])
     rows = rows.rename({"nearest": "cluster"}).sort(*points.keys, "id", nulls_last=True)
     return to_user_frame(frame, rows, points.keys)

@@ -15,13 +15,11 @@ import polars as pl
 
 from polars_clustereval.base.checks import (
     check_choice,
-    check_column_names,
     check_frame,
     check_partition_keys,
-    key_columns,
 )
 from polars_clustereval.base.exact import finite_or_null, ratio, to_double
-from polars_clustereval.base.frames import add_stages, to_user_frame
+from polars_clustereval.base.frames import to_user_frame
 from polars_clustereval.base.growth import SWEPT_SILHOUETTES
 from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.internal.centroids import check_point_options
@@ -31,13 +29,13 @@ from polars_clustereval.internal.silhouette import score_table
 from polars_clustereval.internal.silhouette_queries import SilhouetteOptions, read_queried_points
 from polars_clustereval.internal.two_passes import read_points_in_two_passes
 
-from .gap import check_sweep_k, raise_bad_k, with_sweep_check
+from .gap import check_sweep_k, raise_bad_k, read_sweep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
-    from polars_clustereval.base.frames import Row, Terms
+    from polars_clustereval.base.frames import Row
     from polars_clustereval.internal.centroids import PointOptions
     from polars_clustereval.internal.distances import Center, DistanceName
     from polars_clustereval.internal.vectors import Missing, Vector
@@ -71,11 +69,7 @@ def _mean_silhouettes(
     options: PointOptions,
     method: str,
 ) -> pl.LazyFrame:
-    """Return the mean silhouette for each combination of partition and k.
-
-    The column silhouette contains the mean silhouettes. `k` is the column with the number of
-    clusters. The other parameters are arguments of silhouette_score.
-    """
+    """Return the mean silhouette of each partition and k (the expression `k`), by `method`."""
     scored = SilhouetteOptions(method)
     points = read_queried_points(
         frame, vector, cluster, options, scored, results=_ELBOW_COLUMNS, inner_key=k
@@ -87,13 +81,10 @@ def _mean_silhouettes(
 
 
 def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `rows` with a check for invalid values of k in `values`.
+    """Return `rows` with a check for invalid values of k in `values`, that runs on collection.
 
-    The check raises an error when the result is collected.
-
-    The function raise_on_collect is not suitable here. It joins the check to the rows, and the
-    engine skips the check if there are no rows to join. This function checks k even in rows that
-    are left out.
+    The function raise_on_collect joins the check to the rows, and the engine skips the check if
+    there are no rows to join. This function checks k even in rows that are left out.
     """
     schema = rows.collect_schema()
 
@@ -118,10 +109,9 @@ def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _krzanowski_lai_difference(row: Row) -> pl.Expr:
-    """Return Krzanowski and Lai's DIFF(k) = (k - 1)^(2/d) before - k^(2/d) ssw.
+    """Return Krzanowski and Lai's DIFF(k) = (k - 1)^(2/d) before - k^(2/d) ssw, for d dimensions.
 
-    d is the number of dimensions. The result is NULL unless the previous row belongs to k - 1.
-    `row(name)` returns the expression for the column `name` of a sweep.
+    The result is NULL unless the previous row belongs to k - 1.
     """
     k, power = to_double(row("k")), 2.0 / to_double(row("n_dims"))
     difference = (k - 1).pow(power) * row("before") - k.pow(power) * row("ssw")
@@ -129,11 +119,7 @@ def _krzanowski_lai_difference(row: Row) -> pl.Expr:
 
 
 def _hartigan_index(row: Row) -> pl.Expr:
-    """Return Hartigan's index (ssw / after - 1) (n - k - 1).
-
-    The result is NULL unless the next row belongs to k + 1. `row(name)` returns the expression for
-    the column `name` of a sweep.
-    """
+    """Return Hartigan's (ssw / after - 1) (n - k - 1), or NULL unless the next row is k + 1."""
     freedom = to_double(row("n") - row("k") - 1)
     index = (ratio(row("ssw"), row("after")) - 1) * freedom
     return pl.when(row("right_step") == 1).then(finite_or_null(index))
@@ -142,8 +128,7 @@ def _hartigan_index(row: Row) -> pl.Expr:
 def _transformed_distortion(row: Row) -> pl.Expr:
     """Return Sugar and James's transformed distortion (ssw / (n d))^(-d / 2) for d dimensions.
 
-    The result is NULL if ssw is 0, or if it would be outside the range of Float64. `row(name)`
-    returns the expression for the column `name` of a sweep.
+    The result is NULL if ssw is 0, or if it would be outside the range of Float64.
     """
     dims, ssw = to_double(row("n_dims")), row("ssw")
     exponent = -0.5 * dims * (ssw / to_double(row("n")) / dims).log()
@@ -153,9 +138,8 @@ def _transformed_distortion(row: Row) -> pl.Expr:
 def _second_difference(row: Row) -> pl.Expr:
     """Return the second difference of ssw with respect to k, for any spacing of the values of k.
 
-    If the neighboring values of k are k - 1 and k + 1, the second difference is before - 2 ssw +
-    after. If the second difference could be a mere rounding error in ssw, the result is 0.
-    `row(name)` returns the expression for the column `name` of a sweep.
+    If the neighboring values of k are k - 1 and k + 1, it is before - 2 ssw + after. If it could be
+    a mere rounding error in ssw, the result is 0.
     """
     before, ssw, after, left = row("before"), row("ssw"), row("after"), row("left_step")
     bend = (before - ssw) - (ssw - after) * (left / row("right_step"))
@@ -165,18 +149,12 @@ def _second_difference(row: Row) -> pl.Expr:
 
 
 def _zero_if_straight(x: pl.Expr) -> pl.Expr:
-    """Return x, or 0 if x is so small that it could be a mere rounding error.
-
-    `x` is a length relative to the whole curve.
-    """
+    """Return x, a length relative to the whole curve, or 0 if it may be a mere rounding error."""
     return pl.when(x.abs() <= _ROUNDING_ERROR).then(0.0).otherwise(x)
 
 
 def _chord_distance(row: Row) -> pl.Expr:
-    """Return how far each point of the scaled curve is below the chord between the curve's ends.
-
-    `row(name)` returns the expression for the column `name` of a sweep.
-    """
+    """Return how far each point of the scaled curve is below the chord between its ends."""
     rise = row("end_height") - row("start_height")
     below = row("start_height") + rise * row("across") - row("height")
     length = (1 + rise.pow(2)).sqrt()
@@ -189,50 +167,34 @@ def _chord_distance(row: Row) -> pl.Expr:
 
 
 def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the rows of a sweep, with added columns for neighboring rows and the scaled curve.
+    """Return the rows of a sweep, with columns for neighboring rows and for the scaled curve.
 
-    `keys` contains the partition columns and must not be empty. The columns before and after
-    contain the values of ssw in the neighboring rows, and left_step and right_step contain the
-    differences from the neighboring values of k. The column place contains the position of the row,
-    counted from 1, and places contains the number of rows. The columns across and height contain k
-    and ssw, scaled to the range [0, 1]. Both columns are NULL if the curve is flat or has fewer
+    The columns left_step and right_step contain the differences from the neighboring values of k,
+    and place contains the position of the row, counted from 1. The columns across and height
+    contain k and ssw, scaled to the range [0, 1], and are NULL if the curve is flat or has fewer
     than 3 rows. The columns start_height and end_height contain the heights of the two ends of the
     curve.
     """
-
-    def add_neighbors(row: Row) -> Terms:
-        """Return the columns that depend on neighboring rows or on the extremes of the curve."""
-        k, ssw = to_double(row("k")), row("ssw")
-        span = {"k_low": k.min(), "k_high": k.max(), "low": ssw.min(), "high": ssw.max()}
-        return {
-            "before": _over(ssw.shift(1), keys),
-            "after": _over(ssw.shift(-1), keys),
-            "left_step": k - _over(k.shift(1), keys),
-            "right_step": _over(k.shift(-1), keys) - k,
-            "place": _over(pl.int_range(1, pl.len() + 1, dtype=pl.Int64), keys),
-            "places": _over(pl.len().cast(pl.Int64), keys),
-            **{name: _over(extreme, keys) for name, extreme in span.items()},
-        }
-
-    def add_scaled(row: Row) -> Terms:
-        """Return the scaled curve."""
-        has_shape = (row("places") >= 3) & (row("high") > row("low"))
-        across = (to_double(row("k")) - row("k_low")) / (row("k_high") - row("k_low"))
-        height = (row("ssw") - row("low")) / (row("high") - row("low"))
-        return {
-            "across": pl.when(has_shape).then(across),
-            "height": pl.when(has_shape).then(height),
-        }
-
-    def add_ends(row: Row) -> Terms:
-        """Return the heights of the curve at its two ends."""
-        height = row("height")
-        return {
-            "start_height": _over(height.first(), keys),
-            "end_height": _over(height.last(), keys),
-        }
-
-    return add_stages(rows, add_neighbors, add_scaled, add_ends)
+    k, ssw, height = to_double(pl.col("k")), pl.col("ssw"), pl.col("height")
+    low, high, k_low, k_high = map(pl.col, ("low", "high", "k_low", "k_high"))
+    span = {"k_low": k.min(), "k_high": k.max(), "low": ssw.min(), "high": ssw.max()}
+    rows = rows.with_columns(
+        before=_over(ssw.shift(1), keys),
+        after=_over(ssw.shift(-1), keys),
+        left_step=k - _over(k.shift(1), keys),
+        right_step=_over(k.shift(-1), keys) - k,
+        place=_over(pl.int_range(1, pl.len() + 1, dtype=pl.Int64), keys),
+        places=_over(pl.len().cast(pl.Int64), keys),
+        **{name: _over(extreme, keys) for name, extreme in span.items()},
+    )
+    has_shape = (pl.col("places") >= 3) & (high > low)
+    rows = rows.with_columns(
+        across=pl.when(has_shape).then((k - k_low) / (k_high - k_low)),
+        height=pl.when(has_shape).then((ssw - low) / (high - low)),
+    )
+    return rows.with_columns(
+        start_height=_over(height.first(), keys), end_height=_over(height.last(), keys)
+    )
 
 
 def _over(expr: pl.Expr, keys: list[str]) -> pl.Expr:
@@ -241,76 +203,51 @@ def _over(expr: pl.Expr, keys: list[str]) -> pl.Expr:
 
 
 def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the rows of _add_curve with the added columns kneedle and is_knee.
+    """Return the rows of _add_curve with kneedle, the difference curve, and is_knee.
 
-    The column kneedle contains the difference curve. The column is_knee is true at the first knee
-    and false in all other rows. If there is no knee, the column is_knee is NULL in all rows. A knee
-    is a local maximum of the difference curve. After a knee, the curve must fall by more than the
-    mean step of k (S = 1) before the next local maximum. The original Kneedle also stops at local
+    The column is_knee is true at the first knee, or NULL in all rows if there is none. A knee is a
+    local maximum of the difference curve. After a knee, the curve must fall by more than the mean
+    step of k (S = 1) before the next local maximum. The original Kneedle also stops at local
     minima. This makes no difference, because the curve rises from a local minimum to the next
     maximum. Unlike in the package kneed, the ends of the curve do not count as maxima, because the
     paper compares each value with both of its neighbors. As in kneed, if several consecutive values
     are equal, the last of them counts as the maximum.
     """
-
-    def add_difference(row: Row) -> Terms:
-        """Return the difference curve."""
-        return {"kneedle": _zero_if_straight(1.0 - row("height") - row("across"))}
-
-    def add_neighbors(row: Row) -> Terms:
-        """Return, for each row, the neighboring values of the difference curve."""
-        difference = row("kneedle")
-        return {
-            "difference_before": _over(difference.shift(1), keys),
-            "difference_after": _over(difference.shift(-1), keys),
-        }
-
-    def add_extremes(row: Row) -> Terms:
-        """Return, for each row, the position and value of the most recent maximum."""
-        difference, place = row("kneedle"), row("place")
-        left, right = row("difference_before"), row("difference_after")
-        is_maximum = (difference >= left) & (difference >= right)
-        columns = {
-            "last_maximum": pl.when(is_maximum).then(place),
-            "maximum": pl.when(is_maximum).then(difference),
-        }
-        return {name: _over(expr.forward_fill(), keys) for name, expr in columns.items()}
-
-    def add_knee(row: Row) -> Terms:
-        """Return the position of the knee."""
-        threshold = row("maximum") - 1.0 / to_double(row("places") - 1)
-        is_found = row("difference_after") < threshold
-        return {"knee": _over(pl.when(is_found).then("last_maximum").min(), keys)}
-
-    rows = add_stages(rows, add_difference, add_neighbors, add_extremes, add_knee)
-    return rows.with_columns(is_knee=pl.col("place") == pl.col("knee"))
+    difference, place, maximum = pl.col("kneedle"), pl.col("place"), pl.col("maximum")
+    left, right = pl.col("difference_before"), pl.col("difference_after")
+    rows = rows.with_columns(
+        kneedle=_zero_if_straight(1.0 - pl.col("height") - pl.col("across"))
+    ).with_columns(
+        difference_before=_over(difference.shift(1), keys),
+        difference_after=_over(difference.shift(-1), keys),
+    )
+    # The position and value of the most recent maximum.
+    is_maximum = (difference >= left) & (difference >= right)
+    rows = rows.with_columns(
+        last_maximum=_over(pl.when(is_maximum).then(place).forward_fill(), keys),
+        maximum=_over(pl.when(is_maximum).then(difference).forward_fill(), keys),
+    )
+    is_found = right < maximum - 1.0 / to_double(pl.col("places") - 1)
+    knee = _over(pl.when(is_found).then("last_maximum").min(), keys)
+    return rows.with_columns(knee=knee).with_columns(is_knee=place == pl.col("knee"))
 
 
 def _add_indices(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return the rows of _add_curve, with added indices that compare neighboring values of k."""
-
-    def add_terms(row: Row) -> Terms:
-        """Return the terms that the indices compare across rows."""
-        return {
-            "difference": _krzanowski_lai_difference(row),
-            "distortion": _transformed_distortion(row),
-        }
-
-    def add_comparisons(row: Row) -> Terms:
-        """Return the indices that compare the terms of neighboring rows."""
-        next_difference = _over(row("difference").shift(-1), keys)
-        jump = row("distortion") - _over(row("distortion").shift(1), keys)
-        return {
-            "krzanowski_lai_index": finite_or_null(ratio(row("difference"), next_difference).abs()),
-            "hartigan_index": _hartigan_index(row),
-            "jump": pl.when(row("k") == 1)
-            .then("distortion")
-            .otherwise(pl.when(row("left_step") == 1).then(jump)),
-            "second_difference": _second_difference(row),
-            "chord_distance": _chord_distance(row),
-        }
-
-    return add_stages(rows, add_terms, add_comparisons)
+    difference, distortion = pl.col("difference"), pl.col("distortion")
+    next_difference = _over(difference.shift(-1), keys)
+    jump = distortion - _over(distortion.shift(1), keys)
+    return rows.with_columns(
+        difference=_krzanowski_lai_difference(pl.col), distortion=_transformed_distortion(pl.col)
+    ).with_columns(
+        krzanowski_lai_index=finite_or_null(ratio(difference, next_difference).abs()),
+        hartigan_index=_hartigan_index(pl.col),
+        jump=pl.when(pl.col("k") == 1)
+        .then(distortion)
+        .otherwise(pl.when(pl.col("left_step") == 1).then(jump)),
+        second_difference=_second_difference(pl.col),
+        chord_distance=_chord_distance(pl.col),
+    )
 
 
 # ----------------------------------------------------------------------------------------------
@@ -449,8 +386,8 @@ def elbow(
         )
         means = _mean_silhouettes(frame, vector, cluster, number, plain, silhouette)
         rows = rows.join(means, on=[*names, "k"], how="left", nulls_equal=True)
-    rows = _add_curve(rows, names or ["whole"])
-    rows = _add_indices(_add_knees(rows, names or ["whole"]), names or ["whole"])
+    by = names or ["whole"]
+    rows = _add_indices(_add_knees(_add_curve(rows, by), by), by)
     rows = points.with_fault_check(rows.select(*names, *_ELBOW_COLUMNS))
     rows = _with_k_check(rows, points.spreads.select(k_name).unique())
     user_keys = {name: points.keys[name] for name in names}
@@ -484,20 +421,8 @@ REFUSALS = {
 _CHOICES = {"kneedle": "is_knee", "gap": "is_choice"}
 
 
-def _value_or_null(criterion: str) -> pl.Expr:
-    """Return the value of a criterion as Float64.
-
-    NaN becomes NULL, so that it is never chosen as the best value.
-    """
-    return to_double(pl.col(criterion)).fill_nan(None)
-
-
-def _cost(criterion: str) -> pl.Expr:
-    """Return a cost that is smallest at the k that a criterion recommends.
-
-    The cost is NULL if the criterion cannot recommend this k.
-    """
-    value = _value_or_null(criterion)
+def _cost(criterion: str, value: pl.Expr) -> pl.Expr:
+    """Return a cost that is smallest at the recommended k, and NULL at a k that cannot be it."""
     if criterion == "davies_bouldin_score":
         return value
     if criterion == "hartigan_index":
@@ -512,41 +437,26 @@ def _cost(criterion: str) -> pl.Expr:
 def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str]) -> pl.LazyFrame:
     """Rate the rows of a table from elbow or gap_statistic by a single criterion.
 
-    The result contains the partition columns `keys`, the columns place, criterion, rule, k, value
-    and refusal, and the sort keys no_cost, is_other and cost. The column place contains the
-    position of the criterion. The sort keys put the recommended k first. In all rows, the column
+    The sort keys no_cost, is_other and cost put the recommended k first. In all rows, the column
     refusal contains the reason that applies if the criterion has values but recommends no k.
     """
     choice = _CHOICES.get(criterion)
     is_choice = pl.col(choice).cast(pl.Boolean).fill_null(False) if choice else pl.lit(False)
-    cost = _cost(criterion)
+    # NaN becomes NULL, so that it is never chosen as the best value.
+    value = to_double(pl.col(criterion)).fill_nan(None)
+    cost = _cost(criterion, value)
     return rows.select(
         *keys,
         pl.lit(list(CRITERIA).index(criterion)).alias("place"),
         pl.lit(criterion).alias("criterion"),
         pl.lit(CRITERIA[criterion]).alias("rule"),
         pl.col("k"),
-        _value_or_null(criterion).alias("value"),
+        value.alias("value"),
         pl.lit(REFUSALS.get(criterion), pl.String).alias("refusal"),
         cost.is_null().alias("no_cost"),
         (~is_choice).alias("is_other"),
         cost.alias("cost"),
     )
-
-
-def _read_table(
-    table: pl.LazyFrame, keys: Mapping[str, str], columns: Sequence[str], parameter: str
-) -> pl.LazyFrame:
-    """Return the columns `keys`, k and `columns` of the table that the user passed as `parameter`.
-
-    Raise an error if a column is missing. When the result is collected, raise an error if a
-    partition has two rows with the same k.
-    """
-    names = table.collect_schema().names()
-    check_column_names([*keys.values(), "k", *columns], parameter, names)
-    rows = table.select(*key_columns(keys), check_sweep_k(table, "k"), *columns)
-    remedy = "partition_by tells clusterings apart"
-    return with_sweep_check(rows, list(keys), "a clustering", remedy).cache()
 
 
 @table_function("curves", guide="choosing_k", order=("criterion",))
@@ -615,10 +525,10 @@ def choose_k(
     lazy = check_frame(frame)
     keys: dict[str, str] = check_partition_keys(lazy, partition_by, _CHOICE_COLUMNS)
     own: list[str] = [name for name in CRITERIA if name != "gap"]
-    swept = _read_table(lazy, keys, [*own, "is_knee"], "frame")
+    swept = read_sweep(lazy, "frame", keys, [*own, "is_knee"]).cache()
     rated = [_rate_criterion(swept, name, keys) for name in own]
     if gap is not None:
-        chosen = _read_table(check_frame(gap), keys, ["gap", "is_choice"], "gap")
+        chosen = read_sweep(check_frame(gap), "gap", keys, ["gap", "is_choice"]).cache()
         rated.append(_rate_criterion(chosen, "gap", keys))
     rows = pl.concat(rated)
     by = [*keys, "place"]

@@ -55,10 +55,7 @@ _SCHEMA = pl.Schema(
 
 
 class _SharedPoints(NamedTuple):
-    """The q cells of two clusterings of m points.
-
-    Each cell is stored as a pair of clusters that share points.
-    """
+    """The q cells, each stored as a pair of clusters that share points."""
 
     #: (q,): number of the cluster of the whole clustering.
     whole: Integers
@@ -68,23 +65,11 @@ class _SharedPoints(NamedTuple):
     sizes: Integers
 
 
-def _find_cells(whole: Integers, reduced: Integers) -> _SharedPoints:
-    """Return the cells of two clusterings of m points.
-
-    `whole` (m,) and `reduced` (m,) contain the points' cluster numbers in the two clusterings.
-    """
-    width = int(reduced.max()) + 1
-    codes, sizes = np.unique(whole * width + reduced, return_counts=True)
-    return _SharedPoints(codes // width, codes % width, sizes)
-
-
 def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats:
-    """Return the centers of k clusters as an array of shape (k, d).
+    """Return the (normalized) means of the k clusters of the points `x` (m, d), as (k, d).
 
-    `x` (m, d) contains the points, and `numbers` (m,) contains the points' cluster numbers. The
-    centers are means or, for the cosine distance, normalized means. Each coordinate of a mean is
-    clipped to the range of the averaged values. Otherwise, rounding errors could move the mean
-    outside this range if all values are equal.
+    Each coordinate of a mean is clipped to the range of the averaged values. Otherwise, rounding
+    errors could move the mean outside this range if all values are equal.
     """
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
@@ -99,14 +84,10 @@ def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats
     return np.asarray(means / lengths[:, None])
 
 
-def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Distance) -> Floats:
-    """Return, for each of the q cells, the mean distance between the points of the two clusters.
-
-    `reduced` (m,) contains the points' cluster numbers in the reduced clustering. `part` is a
-    partition that contains the clusters of the whole clustering. The cells are in the same order as
-    in _find_cells.
-    """
-    cells = _find_cells(part.numbers, reduced)
+def _mean_distances_of_cells(
+    part: Partition, cells: _SharedPoints, reduced: Integers, distance: Distance
+) -> Floats:
+    """Return, for each of the q cells, the mean distance between the points of the two clusters."""
     sizes = np.bincount(reduced)
     ends = np.cumsum(sizes)[:-1]
     members = np.split(part.x[np.argsort(reduced, kind="stable")], ends)
@@ -126,11 +107,7 @@ def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Dista
 
 
 def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
-    """Return, for each cluster, the sum of squared deviations of `x` (m,) from the cluster's mean.
-
-    `numbers` (m,) contains the cluster numbers, and every number from 0 to k - 1 occurs at least
-    once.
-    """
+    """Return each cluster's sum of squared deviations of `x` (m,) from the cluster's mean."""
     sizes = np.bincount(numbers)
     # Numbers are taken relative to one of them, so that equal numbers have no deviations.
     first = x[np.unique(numbers, return_index=True)[1]][numbers]
@@ -142,16 +119,21 @@ def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
 def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.DataFrame:
     """Return the result row for one partition of the points and one left-out coordinate.
 
-    The row has the columns of _SCHEMA. In `part.rows`, the column id contains the reduced clusters,
-    and the column left_out contains the values of the left-out coordinate. `removed_key` is the
-    name of the column that contains the number of the left-out coordinate.
+    In `part.rows`, the column id contains the reduced clusters, and left_out contains the values of
+    the left-out coordinate, whose number is in the column `removed_key`.
     """
-    _check_place(part.rows[removed_key][0], points.form.dims)
+    place, dims = part.rows[removed_key][0], points.form.dims
+    if place is None or not 1 <= place <= dims:
+        raise ClusterEvalError(
+            f"removed: expected the number of a coordinate, from 1 to {dims}, "
+            f"got {show_value(place)}"
+        )
     left_out = part.rows["left_out"].to_numpy()
     reduced = part.rows["id"].rank("dense").cast(pl.Int64).to_numpy() - 1
     n, n_clusters, distance = len(part.x), int(reduced.max()) + 1, points.distance
-    cells = _find_cells(part.numbers, reduced)
-    outside = part.sizes[cells.whole] - cells.sizes
+    codes, sizes = np.unique(part.numbers * n_clusters + reduced, return_counts=True)
+    cells = _SharedPoints(codes // n_clusters, codes % n_clusters, sizes)
+    whole_sizes = part.sizes[cells.whole]
     between_means = pair_distances(
         _mean_by_cluster(part.x, part.numbers, distance),
         cells.whole,
@@ -159,27 +141,17 @@ def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.D
         cells.reduced,
         distance,
     )
-    mean_distances = _mean_distances_of_cells(part, reduced, distance)
+    mean_distances = _mean_distances_of_cells(part, cells, reduced, distance)
     squares = _squares_by_cluster(left_out, reduced).sum()
     values = {
         "n": n,
         "n_clusters": n_clusters,
-        "average_proportion_non_overlap": (cells.sizes * outside / part.sizes[cells.whole]).sum()
-        / n,
-        "average_distance": (cells.sizes * mean_distances).sum() / n,
-        "average_distance_between_means": (cells.sizes * between_means).sum() / n,
+        "average_proportion_non_overlap": (sizes * (whole_sizes - sizes) / whole_sizes).sum() / n,
+        "average_distance": (sizes * mean_distances).sum() / n,
+        "average_distance_between_means": (sizes * between_means).sum() / n,
         "figure_of_merit": np.sqrt(squares / (n - n_clusters)) if n_clusters < n else None,
     }
     return pl.DataFrame([values], schema=_SCHEMA)
-
-
-def _check_place(place: int | None, dims: int) -> None:
-    """Raise an error unless `place` is a coordinate number from 1 to `dims`."""
-    if place is None or not 1 <= place <= dims:
-        raise ClusterEvalError(
-            f"removed: expected the number of a coordinate, from 1 to {dims}, "
-            f"got {show_value(place)}"
-        )
 
 
 # ----------------------------------------------------------------------------------------------
@@ -282,7 +254,8 @@ def column_stability(
     [(1, 0.25), (2, 0.0)]
     """
     lazy = check_frame(frame)
-    place = _whole_numbers(lazy, removed)
+    number = check_column(lazy, removed, "removed").cast(pl.Float64, strict=False)
+    place = pl.when(number == number.floor()).then(number.cast(pl.Int64, strict=False))
     whole = check_groupable(lazy, cluster, "cluster")
     reduced = check_groupable(lazy, reduced_cluster, "reduced_cluster")
     both = whole.is_not_null() & reduced.is_not_null()
@@ -308,20 +281,8 @@ def column_stability(
 
 
 def _with_left_out(points: Points, place: pl.Expr) -> Points:
-    """Return the points with the added column left_out.
-
-    The column contains the coordinate with the number `place`.
-    """
+    """Return the points with the column left_out, their coordinate number `place`."""
     form = points.form
     raw = form.split("raw_x") if isinstance(form, LongVectors) else form.coordinates("raw_x")
     left_out = pl.concat_list(raw).list.get(place - 1, null_on_oob=True)
     return replace(points, rows=points.rows.with_columns(left_out=left_out))
-
-
-def _whole_numbers(lazy: pl.LazyFrame, column: Column) -> pl.Expr:
-    """Return the user's column `removed` as Int64.
-
-    Values that are not whole numbers become NULL.
-    """
-    number = check_column(lazy, column, "removed").cast(pl.Float64, strict=False)
-    return pl.when(number == number.floor()).then(number.cast(pl.Int64, strict=False))

@@ -17,23 +17,18 @@ from polars_clustereval.base.checks import (
 )
 from polars_clustereval.base.frames import join_partitions, to_user_frame
 from polars_clustereval.base.tables import options_of_call, table_function
-from polars_clustereval.external.contingency import (
-    ContingencyTable,
-    LabelOptions,
-    read_contingency_table,
-)
-from polars_clustereval.external.report import score_partitions
-from polars_clustereval.internal.centroids import Points, check_point_options, read_points
+from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
+from polars_clustereval.external.report import need_expectation, score_partitions
+from polars_clustereval.internal.centroids import check_point_options, read_points
 
-from .assignment import assigned_points, read_centers
+from .assignment import assigned_points
 from .replication import weakest_labels
-from .stability import needs_expectation, score_of_metric
+from .stability import score_of_metric
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.external.information import NormalizedMethod
-    from polars_clustereval.internal.centroids import PointOptions
     from polars_clustereval.internal.distances import DistanceName
     from polars_clustereval.internal.vectors import Missing, Vector
 
@@ -41,37 +36,6 @@ _RESULTS = (
     *("fold", "n", "n_labels", "n_clusters"),
     *("score", "prediction_strength", "mean_score", "std_score"),
 )
-
-
-def _read_folds(
-    frame: pl.DataFrame | pl.LazyFrame,
-    vector: Vector,
-    cluster: Column,
-    fold: Column,
-    options: PointOptions,
-) -> Points:
-    """Return the user's rows as points, treating each fold in a partition as its own partition.
-
-    The fold is the last partition column and is named "fold".
-    """
-    return read_points(
-        frame,
-        vector,
-        cluster,
-        options,
-        results=_RESULTS,
-        inner_key=check_groupable(check_frame(frame), fold, "fold"),
-        needs_origins=False,
-    )
-
-
-def _contingency_of_folds(assigned: pl.LazyFrame, points: Points) -> ContingencyTable:
-    """Cross-tabulate the points' own clusters and their nearest centers, separately for each fold.
-
-    `assigned` is the result of assigned_points with an added `cluster` column.
-    """
-    options = LabelOptions(partition_by=points.partition_keys)
-    return read_contingency_table(assigned, "cluster", "nearest", options, ()).cache_groups()
 
 
 @table_function("centers", guide="held_out", order=("fold",))
@@ -182,16 +146,25 @@ def cross_validation(
     """
     options = options_of_call(check_point_options)
     score = score_of_metric(metric, average_method, beta)
-    points = _read_folds(frame, vector, cluster, fold, options)
+    # Each fold in a partition is a partition of its own, and the last partition column.
+    points = read_points(
+        frame,
+        vector,
+        cluster,
+        options,
+        results=_RESULTS,
+        inner_key=check_groupable(check_frame(frame), fold, "fold"),
+        needs_origins=False,
+    )
     given = check_is_frame(centroids, "centroids")
     check_column_names(["fold"], "centroids", given.collect_schema().names())
-    centers = read_centers(given, points)
-    table = _contingency_of_folds(assigned_points(points, centers, ["cluster"]), points)
-    scored = score_partitions(table, {"score": score}, adjusted=needs_expectation(metric))
-    keys = points.partition_keys
+    assigned = assigned_points(points, given, ["cluster"])
+    keys, outer = points.partition_keys, points.partition_keys[:-1]
+    by_fold = LabelOptions(partition_by=keys)
+    table = read_contingency_table(assigned, "cluster", "nearest", by_fold, ()).cache_groups()
+    scored = score_partitions(table, score, adjusted=need_expectation(score))
     rows = join_partitions(scored, keys, weakest_labels(table), how="left")
     mean, std = pl.col("score").mean(), pl.col("score").std()
-    outer = keys[:-1]
     rows = rows.select(
         *keys,
         pl.col("total").alias("n"),

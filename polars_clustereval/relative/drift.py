@@ -15,11 +15,11 @@ from polars_clustereval.base.exact import (
     widen,
 )
 from polars_clustereval.base.frames import aggregate_by, join_partitions, sum_by, to_user_frame
-from polars_clustereval.base.tables import options_of_call, table_function
-from polars_clustereval.external.contingency import ContingencyTable, LabelOptions
+from polars_clustereval.base.tables import table_function
+from polars_clustereval.external.contingency import ContingencyTable
 from polars_clustereval.external.report import external_scores, score_partitions
 
-from .run_pairs import LinkOptions, RunPair, read_run_pair
+from .run_pairs import RunPair, read_run_pair
 from .transitions import transition_sides
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 
 
 def _drift_counts(pair: RunPair) -> pl.LazyFrame:
-    """Return the counts of ids (n_before, n_after, n_common and n_moved) for each partition.
-
-    Without partition columns, the result always has one row.
-    """
+    """Return the counts of ids (n_before, n_after, n_common and n_moved) for each partition."""
     n, zero = pl.col("n"), pl.lit(0, pl.Int64)
     rows = {
         "n_before": pl.col("in_before"),
@@ -53,7 +50,7 @@ _COUNTED = ("kept", "grown", "shrunk", "split", "merged", "gone", "new")
 
 
 def _transition_counts(pair: RunPair) -> pl.LazyFrame:
-    """Return, for each partition, the number of clusters in each run and with each transition.
+    """Return the number of clusters in each run and with each transition, for each partition.
 
     A split or merged cluster is counted once, and its parts or sources are not counted.
     """
@@ -70,11 +67,7 @@ def _transition_counts(pair: RunPair) -> pl.LazyFrame:
 
 
 def _score_agreement(pair: RunPair) -> pl.LazyFrame:
-    """Return the scores listed in _SCORES for each partition in which the runs share ids.
-
-    The clusters of the earlier run serve as the labels. Without partition columns, the result
-    always has one row.
-    """
+    """Return the scores listed in _SCORES for each partition in which the runs share ids."""
     one, zero = pl.lit(1, pl.Int64), pl.lit(0, pl.Int64)
     sides = {"label": ("before", "old"), "cluster": ("after", "new")}
     if pair.options.noise_as == "singletons":
@@ -92,25 +85,8 @@ def _score_agreement(pair: RunPair) -> pl.LazyFrame:
     return score_partitions(table, named, adjusted=True).select(*pair.keys, *_SCORES)
 
 
-def _stability_term(half_rows: dict[str, pl.Expr], totals: dict[str, pl.Expr]) -> pl.Expr:
-    """Return (p - q) ln(p / q), a cluster's term in the population stability index.
-
-    Here, p and q are the cluster's shares of the rows in the two runs. `half_rows` contains twice
-    the number of the cluster's rows in each run, or 1 if it has no rows. `totals` contains the
-    total number of rows in each run. The difference p - q is computed as a quotient of exact
-    integers.
-    """
-    x = widen(half_rows["before"]) * widen(totals["after"])
-    y = widen(half_rows["after"]) * widen(totals["before"])
-    scale = 2 * widen(totals["before"]) * widen(totals["after"])
-    return ratio(x - y, scale) * log_ratio(x, y)
-
-
 def _size_stability(pair: RunPair, counts: pl.LazyFrame) -> pl.LazyFrame:
-    """Return population_stability_index for each partition, or NULL if a run is empty.
-
-    `counts` is the result of _drift_counts.
-    """
+    """Return population_stability_index for each partition, or NULL if a run is empty."""
     keys, zero = list(pair.keys), pl.lit(0, pl.Int64)
     before = pair.cells.filter("in_before").select(
         *keys, name="before", rows_before="n", rows_after=zero
@@ -120,11 +96,16 @@ def _size_stability(pair: RunPair, counts: pl.LazyFrame) -> pl.LazyFrame:
     )
     names = pl.concat([before, after]).group_by(*keys, "name").agg(pl.col("^rows_.*$").sum())
     names = join_partitions(names, keys, counts)
-    runs = ("before", "after")
-    half_rows = {run: pl.max_horizontal(2 * pl.col(f"rows_{run}"), pl.lit(1)) for run in runs}
-    totals = {run: pl.col(f"n_{run}") for run in runs}
-    is_defined = (totals["before"] > 0) & (totals["after"] > 0)
-    term = to_fixed_point(_stability_term(half_rows, totals), PLACES_OF_SHARES)
+    # A name's term is (p - q) ln(p / q), where p and q are its shares of the rows in the two runs.
+    # p - q is a quotient of exact integers, in half rows, because half a row stands for no rows.
+    half_rows = (
+        widen(pl.max_horizontal(2 * pl.col(f"rows_{run}"), pl.lit(1)))
+        for run in ("before", "after")
+    )
+    n_before, n_after = widen(pl.col("n_before")), widen(pl.col("n_after"))
+    x, y = (half * total for half, total in zip(half_rows, (n_after, n_before), strict=True))
+    term = to_fixed_point(ratio(x - y, 2 * n_before * n_after) * log_ratio(x, y), PLACES_OF_SHARES)
+    is_defined = (pl.col("n_before") > 0) & (pl.col("n_after") > 0)
     index = pl.when(is_defined).then(from_fixed_point(pl.col("term"), PLACES_OF_SHARES))
     sums = aggregate_by(
         names.select(*keys, "n_before", "n_after", term=term),
@@ -154,7 +135,7 @@ _DRIFT = (
 
 
 def _rates() -> dict[str, pl.Expr]:
-    """Return the expressions for n_left, n_joined, churn and the rates, keyed by name."""
+    """Return n_left, n_joined, churn and the rates."""
     before, after, common, moved = map(pl.col, ("n_before", "n_after", "n_common", "n_moved"))
     left, joined = before - common, after - common
     return {
@@ -247,10 +228,7 @@ def run_drift(
     >>> drift.select("n_common", "n_moved", "n_joined", "churn", "n_grown", "n_split").rows()
     [(6, 0, 1, 0.14285714285714285, 1, 1)]
     """
-    options = options_of_call(LabelOptions)
-    frames = (frame_before, frame_after)
-    links = LinkOptions(threshold=threshold, min_share=min_share)
-    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, options, links, _DRIFT)
+    pair = read_run_pair((frame_before, frame_after), {"id": id, "cluster": cluster}, _DRIFT)
     keys = list(pair.keys)
     counts = _drift_counts(pair)
     parts = (_transition_counts(pair), _score_agreement(pair), _size_stability(pair, counts))

@@ -20,6 +20,7 @@ from polars_clustereval.base.checks import (
     check_column_names,
     check_frame,
     check_partition_keys,
+    check_random_state,
     is_number,
     is_whole_number,
     key_columns,
@@ -36,7 +37,7 @@ from polars_clustereval.internal.point_faults import point_fault_error
 from polars_clustereval.internal.vectors import check_missing, check_vector
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,11 +58,7 @@ Number = TypeVar("Number", pl.Expr, "NDArray[np.uint64]")
 
 
 def check_sweep_k(lazy: pl.LazyFrame, k: Column) -> pl.Expr:
-    """Return the user's column of cluster counts, renamed to k.
-
-    Raise an error if the column does not contain numbers. The function raise_bad_k checks the
-    values.
-    """
+    """Return the user's column of cluster counts, renamed to k; raise_bad_k checks its values."""
     expr = check_column(lazy, k, "k")
     dtype = lazy.select(expr).collect_schema()["k"]
     if not (dtype.is_numeric() or dtype == pl.Null):
@@ -86,14 +83,26 @@ def _bad_k_error(got: str) -> ClusterEvalError:
     )
 
 
-def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str) -> pl.LazyFrame:
-    """Return `rows` with k as Int64, and with checks on k that run when the rows are collected.
+def read_sweep(
+    table: pl.LazyFrame,
+    parameter: str,
+    keys: Mapping[str, str],
+    columns: Sequence[str],
+    reference_set: pl.Expr | None = None,
+) -> pl.LazyFrame:
+    """Return the keys, k and `columns` of `parameter`, a table of elbow or of gap_statistic.
 
-    k must be a whole number >= 1, and no two rows in the same group may have the same k. `by`
-    contains the columns that define a group, `sweep` is the word for a group in the error message,
-    and `remedy` tells the user how to distinguish groups.
+    Collecting the result raises an error unless k is a whole number >= 1 that occurs once in each
+    partition or, in a table of reference points, in each reference set, which becomes the column
+    set.
     """
-    counts = rows.group_by(*by, "k").agg(rows=pl.len())
+    check_column_names([*keys.values(), "k", *columns], parameter, table.collect_schema().names())
+    sets = [] if reference_set is None else [reference_set.alias("set")]
+    rows = table.select(*key_columns(keys), *sets, check_sweep_k(table, "k"), *columns)
+    sweep, remedy = "a clustering", "partition_by tells clusterings apart"
+    if sets:
+        sweep, remedy = "a reference set", "reference_set and partition_by tell them apart"
+    counts = rows.group_by(*keys, *(["set"] if sets else []), "k").agg(rows=pl.len())
 
     def check_one_row_per_k(counts: pl.DataFrame) -> None:
         """Raise an error for the first bad k in `counts`, a table with the number of rows per k."""
@@ -113,18 +122,6 @@ def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str)
 # ----------------------------------------------------------------------------------------------
 
 
-def _check_reference_options(n_sets: int, method: str, random_state: int) -> None:
-    """Raise an error for the first invalid option of uniform_reference."""
-    if not (is_whole_number(n_sets, 1) and int(n_sets) < 10**15):
-        raise ClusterEvalError(f"n_sets: expected a whole number >= 1, got {show_value(n_sets)}")
-    check_choice("method", method, get_args(ReferenceMethod))
-    if not (is_whole_number(random_state, 0) and int(random_state) < 2**31):
-        raise ClusterEvalError(
-            "random_state: expected a whole number >= 0 and < 2147483648, "
-            f"got {show_value(random_state)}"
-        )
-
-
 # The divisors and factors of the three steps of _scramble.
 _STEPS = ((2**16, 2146121005), (2**15, 2221713035), (2**16, 1))
 
@@ -135,10 +132,10 @@ def _scramble_step(x: Number, divisor: int, factor: int) -> Number:
 
 
 def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Map each number in `x` to a pseudorandom number.
+    """Map each number below 2^32 to a pseudorandom number below 2^32.
 
-    The numbers in `x` and in the result are below 2^32. The function is lowbias32, Wellons'
-    permutation of 32-bit numbers. All products are below 2^64, so no engine rounds them.
+    The function is lowbias32, Wellons' permutation of 32-bit numbers. All products are below 2^64,
+    so no engine rounds them.
     """
     for divisor, factor in _STEPS:
         x = _scramble_step(x, divisor, factor)
@@ -146,10 +143,7 @@ def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _scramble_columns(rows: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
-    """Return the rows after applying _scramble to `columns`.
-
-    The columns contain UInt64 numbers below 2^32.
-    """
+    """Return the rows after applying _scramble to `columns` of UInt64 numbers below 2^32."""
     for divisor, factor in _STEPS:
         rows = rows.with_columns(_scramble_step(pl.col(name), divisor, factor) for name in columns)
     return rows
@@ -175,11 +169,10 @@ def _columns(name: str, n_dims: int) -> list[str]:
 
 
 def _draw_points(boxes: pl.LazyFrame, n_dims: int, n_sets: int, seed: int) -> pl.LazyFrame:
-    """Return n uniformly distributed points for each combination of a box and a reference set.
+    """Return n uniformly distributed points z_i for each combination of a box and a reference set.
 
-    `boxes` contains the column n, the bounds low_i and high_i of each coordinate i, and possibly
-    other columns. The result contains the columns of `boxes`, along with reference_set, id and the
-    coordinates z_i of the points.
+    `boxes` contains n and the bounds low_i and high_i. Its columns are kept, and reference_set and
+    id are added.
     """
     c, z = _columns("c", n_dims), _columns("z", n_dims)
     sets = boxes.join(_stream_keys(n_sets, n_dims, seed), how="cross")
@@ -225,10 +218,7 @@ class _Vectors(NamedTuple):
         return aggregate_by(self.rows, list(self.keys), terms).cache()
 
     def with_fault_check(self, frame: pl.LazyFrame, boxes: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `frame` with a check that raises an error on collection if a vector is invalid.
-
-        `boxes` is the result of bounding_boxes.
-        """
+        """Return `frame`, whose collection raises an error if `boxes` count an invalid vector."""
 
         def raise_at_bad_vectors(n_bad: pl.DataFrame) -> None:
             """Raise an error unless the single value in the frame `n_bad` is 0."""
@@ -274,8 +264,7 @@ class _Axes(NamedTuple):
 def _principal_axes(points: _Vectors) -> _Axes:
     """Return the principal components of each partition.
 
-    Polars computes the scatter matrices, and NumPy decomposes them. The sign of a component is
-    chosen so that its coefficient of largest magnitude is positive.
+    The sign of a component is chosen so that its coefficient of largest magnitude is positive.
     """
     keys, d = list(points.keys), points.n_dims
     means = {f"m_{i}": pl.col(x).mean() for i, x in enumerate(points.x)}
@@ -311,11 +300,7 @@ def _number_rows(
 
 
 def _rotated_boxes(points: _Vectors, axes: _Axes) -> pl.LazyFrame:
-    """Return the bounding box of each partition along its principal components.
-
-    The columns are the partition columns, number, n and the bounds low_i and high_i of each
-    coordinate.
-    """
+    """Return n and the bounds low_i and high_i along the principal components of each partition."""
     d = points.n_dims
     names = [*_columns("low", d), *_columns("high", d)]
     schema = pl.Schema({"number": pl.UInt32(), **dict.fromkeys(names, pl.Float64())})
@@ -425,11 +410,14 @@ def uniform_reference(
     >>> reference.select("id", pl.col("point").list.eval(pl.element().round(3))).rows()
     [(0, [1.491, 5.0]), (1, [0.634, 5.0]), (2, [5.642, 5.0])]
     """
-    _check_reference_options(n_sets, method, random_state)
+    if not (is_whole_number(n_sets, 1) and int(n_sets) < 10**15):
+        raise ClusterEvalError(f"n_sets: expected a whole number >= 1, got {show_value(n_sets)}")
+    check_choice("method", method, get_args(ReferenceMethod))
+    seed = check_random_state(random_state)
     points = _read_vectors(frame, vector, partition_by, check_missing(missing))
     names: list[str] = list(points.keys)
     d = points.n_dims
-    draw = (d, int(n_sets), int(random_state))
+    draw = (d, int(n_sets), seed)
     if method == "pca":
         axes = _principal_axes(points)
         rows = _rotate_back(_draw_points(_rotated_boxes(points, axes), *draw), d, axes)
@@ -444,46 +432,11 @@ def uniform_reference(
     return to_user_frame(frame, rows.sort(order, nulls_last=True), points.keys)
 
 
-def _check_gap_options(rule: object, se_factor: object) -> str:
-    """Return the option `rule` of gap_statistic in lowercase.
-
-    Raise an error if `rule` or `se_factor` is invalid.
-    """
-    name = str(rule).lower()
-    if name not in map(str.lower, _RULES):
-        check_choice("rule", rule, _RULES)
-    if not (is_number(se_factor) and 0 <= float(str(se_factor)) < 1e150):
-        raise ClusterEvalError(f"se_factor: expected a number >= 0, got {show_value(se_factor)}")
-    return name
-
-
-def _sweep_logs(
-    table: pl.LazyFrame, keys: dict[str, str], more: Sequence[pl.Expr], sweep: str, remedy: str
-) -> pl.LazyFrame:
-    """Return the rows of an elbow table with the added column log_ssw, which is NULL if ssw is 0.
-
-    The result contains the columns in `keys` and `more`, followed by k and log_ssw. `sweep` and
-    `remedy` are passed to with_sweep_check.
-    """
-    ssw = to_double(pl.col("ssw"))
-    rows = table.select(
-        *key_columns(keys),
-        *more,
-        check_sweep_k(table, "k"),
-        pl.when(ssw > 0).then(ssw.log()).alias("log_ssw"),
-    )
-    by = [*keys, *(column.meta.output_name() for column in more)]
-    return with_sweep_check(rows, by, sweep, remedy)
-
-
 def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the mean and standard deviation of log_ssw for each partition and k in `reference`.
+    """Return mean and sd of log_ssw for each partition and k, or NULL if it is NULL in any set.
 
-    The columns are those in `keys`, followed by k, n_sets, n_sets_of_k, mean and sd. The column
-    n_sets contains the number of reference sets in the partition, and n_sets_of_k contains how many
-    of these sets include this k. The columns mean and sd contain the mean and the standard
-    deviation of log_ssw, or NULL if log_ssw is NULL in any set. The standard deviation is computed
-    with the divisor B, the number of sets.
+    The column n_sets contains the number of reference sets in the partition, and n_sets_of_k
+    contains how many of these sets include this k. The divisor of sd is n_sets.
     """
     log = pl.col("log_ssw")
     complete = log.null_count() == 0
@@ -498,11 +451,10 @@ def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _raise_unmatched(pairs: pl.DataFrame) -> None:
-    """Raise an error unless both tables and all sets have the same values of k.
+    """Raise an error unless both tables and all of several sets have the same values of k.
 
-    Also raise an error if there is only one set. In `pairs`, observed_k contains k if it occurs in
-    the table of the data, and expected_k contains k if it occurs in the table of the reference
-    points. Otherwise, they are NULL. `pairs` also contains the columns n_sets and n_sets_of_k.
+    The columns observed_k and expected_k contain k if the table of the data or of the reference
+    points has it, and NULL otherwise.
     """
     same = "k: expected the same values in both tables, got"
     few = "reference_set: expected at least 2 reference sets, got"
@@ -522,11 +474,7 @@ def _raise_unmatched(pairs: pl.DataFrame) -> None:
 
 
 def _choose_by_rule(rows: pl.LazyFrame, keys: list[str], rule: str, factor: float) -> pl.LazyFrame:
-    """Add the column is_choice, which marks the chosen k and is NULL if any gap is NULL.
-
-    `rows` contains the columns k, gap and gap_se. `keys` lists the partition columns and is not
-    empty.
-    """
+    """Add is_choice, which marks the chosen k and is NULL if any gap of the partition is NULL."""
     gap, error, k = pl.col("gap"), pl.col("gap_se"), pl.col("k")
     next_gap = gap.shift(-1).over(keys, order_by="k")
     next_error = error.shift(-1).over(keys, order_by="k")
@@ -630,22 +578,23 @@ def gap_statistic(
     >>> gaps.select("k", pl.col("gap").round(3), "gap_se", "is_choice").rows()
     [(1, 0.0, 0.0, False), (2, 0.693, 0.0, True), (3, 0.693, 0.0, False)]
     """
-    name = _check_gap_options(rule, se_factor)
+    name = str(rule).lower()
+    if name not in map(str.lower, _RULES):
+        check_choice("rule", rule, _RULES)
+    if not (is_number(se_factor) and 0 <= float(str(se_factor)) < 1e150):
+        raise ClusterEvalError(f"se_factor: expected a number >= 0, got {show_value(se_factor)}")
     lazy, other = check_frame(frame), check_frame(reference)
     keys: dict[str, str] = check_partition_keys(lazy, partition_by, ("k", *_GAP_COLUMNS))
-    for table, parameter in ((lazy, "frame"), (other, "reference")):
-        names = table.collect_schema().names()
-        check_column_names([*keys.values(), "k", "ssw"], parameter, names)
-    number = check_column(other, reference_set, "reference_set").alias("set")
-    observed = _sweep_logs(lazy, keys, [], "a clustering", "partition_by tells clusterings apart")
-    remedy = "reference_set and partition_by tell them apart"
-    expected = _sweep_logs(other, keys, [number], "a reference set", remedy)
+    number = check_column(other, reference_set, "reference_set")
     by: list[str] = list(keys) or ["whole"]
-    whole = [] if keys else [pl.lit(0).alias("whole")]
-    logs = _expected_logs(expected.with_columns(whole), by)
+    ssw = to_double(pl.col("ssw"))
+    log_ssw = pl.when(ssw > 0).then(ssw.log()).alias("log_ssw")
+    more = [log_ssw] if keys else [log_ssw, pl.lit(0).alias("whole")]
+    observed = read_sweep(lazy, "frame", keys, ["ssw"]).with_columns(more)
+    expected = read_sweep(other, "reference", keys, ["ssw"], number).with_columns(more)
+    logs = _expected_logs(expected, by)
     pairs = (
-        observed.with_columns(whole)
-        .with_columns(observed_k="k")
+        observed.with_columns(observed_k="k")
         .join(
             logs.with_columns(expected_k="k"),
             on=[*by, "k"],

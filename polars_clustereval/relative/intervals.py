@@ -55,19 +55,14 @@ if TYPE_CHECKING:
 
 
 def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per cell of `table`, with the columns from which influences are computed.
+    """Return table.sized_cells with the other columns from which influences are computed.
 
-    The columns are those of table.sized_cells and the following:
-
-    * rows is the number of rows that the cell represents.
-    * single is 1 for noise that counts as singletons (where cluster is NULL) and 0 otherwise.
-    * label_squares is the sum of the squared row counts of all cells with the same label, and
-      cluster_squares is the same sum for all cells in the same cluster.
-    * is_label_majority and is_cluster_majority indicate whether the cell is the largest one of its
-      label and of its cluster, respectively.
-
-    The majority columns are NULL if the maximum has no derivative, that is, if several cells tie
-    for the largest or if the largest cell is a singleton.
+    The column rows contains the number of rows that a cell represents, and single is 1 for noise
+    that counts as singletons (where cluster is NULL) and 0 otherwise. The column label_squares
+    contains the sum of the squared row counts of all cells with the same label, and
+    is_label_majority tells whether the cell is the largest one of its label. The latter is NULL if
+    the maximum has no derivative, that is, if several cells tie for the largest or if the largest
+    cell is a singleton. Two more columns contain the same for clusters.
     """
     single, n, copies = pl.col("cluster").is_null(), pl.col("n"), pl.col("copies")
     of_label, of_cluster = [*table.keys, "label"], [*table.keys, "cluster"]
@@ -95,9 +90,8 @@ def _pair_influences(row: Row) -> Slopes:
     """Return a row's influences on the shares of tp, fp and fn pairs, up to additive constants.
 
     For each kind of pair, the influence is twice the fraction of the other rows with which the row
-    forms such a pair. The influence is the projection of the exact pair counts onto single rows. To
-    first order, it also applies to sums of squared shares. `row(name)` returns the expression for
-    the column `name` of _cells_with_squares.
+    forms such a pair: the projection of the exact pair counts onto single rows. To first order, it
+    also applies to sums of squared shares.
     """
     n, others = row("n"), row("total") - 1
     return (
@@ -112,8 +106,7 @@ def _information_influences(row: Row) -> Slopes:
 
     The influences are the derivatives of sums of terms p ln p. A noise row that counts as a
     singleton is always alone in its cell. Therefore, its cell contributes no term p ln p, and the
-    derivative of hc is larger by 1. `row(name)` returns the expression for the column `name` of
-    _cells_with_squares.
+    derivative of hc is larger by 1.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return (
@@ -126,9 +119,8 @@ def _information_influences(row: Row) -> Slopes:
 def _bcubed_influences(row: Row) -> Slopes:
     """Return a row's influences on B-cubed precision and recall, up to additive constants.
 
-    For each cell, recall depends on the square of the cell's share of its label's rows. Singletons
-    are an exception, because each of them is always a single row. `row(name)` returns the
-    expression for the column `name` of _cells_with_squares.
+    For each cell, recall depends on the square of the cell's share of its label's rows, except for
+    singletons, because each of them is always a single row.
     """
     label_size, cluster_size = to_double(row("label_size")), to_double(row("cluster_size"))
     n = to_double(row("n"))
@@ -140,10 +132,7 @@ def _bcubed_influences(row: Row) -> Slopes:
 
 
 def _majority_influences(row: Row) -> Slopes:
-    """Return a row's influences on purity and inverse purity, or NULL if there is no derivative.
-
-    `row(name)` returns the expression for the column `name` of _cells_with_squares.
-    """
+    """Return a row's influences on purity and inverse purity, or NULL if there is no derivative."""
     return to_double(row("is_cluster_majority")), to_double(row("is_label_majority")), 0.0
 
 
@@ -164,11 +153,10 @@ def _mean_of_rows(x: pl.Expr) -> pl.Expr:
 
 
 def _covariances(table: ContingencyTable) -> pl.LazyFrame:
-    """Return, for each partition and family, the covariances of the rows' influences.
+    """Return the covariances c00 to c22 of the rows' influences for each partition and family.
 
-    The columns are the partition columns, family, and the covariances c00 to c22 of the influences
-    on the family's statistics. A covariance is NULL if one of its statistics has no derivative. The
-    influences are centered first to avoid cancellation.
+    A covariance is NULL if one of its statistics has no derivative. The influences are centered
+    first to avoid cancellation.
     """
     by = [*table.keys, "family"]
     cells = _cells_with_squares(table)
@@ -204,8 +192,7 @@ def _covariances(table: ContingencyTable) -> pl.LazyFrame:
 def _linear_metrics(row: Row) -> dict[str, Quotient]:
     """Return the metrics that are linear in the statistics of their family, keyed by name.
 
-    The number of rows, `row("total")`, is treated as a constant, because all samples have the same
-    number of rows.
+    The number of rows is a constant, because all samples have the same number of rows.
     """
     n = to_double(row("total"))
     ordered_pairs = n * (n - 1)
@@ -230,13 +217,11 @@ def _linear_metrics(row: Row) -> dict[str, Quotient]:
 def _pair_quotients(row: Row, beta: float) -> dict[str, Quotient]:
     """Return the pair-counting scores that are not linear in the statistics, keyed by name.
 
-    The statistics are shares of all pairs of rows. Here, s is the share of pairs with the same
-    label and the same cluster, x is the share of pairs with only the same cluster, and y is the
-    share of pairs with only the same label. Therefore, b = s + y is the share of pairs with the
-    same label, and c = s + x is the share of pairs with the same cluster. The multinomial adjusted
-    Rand index differs from the adjusted Rand index only in terms that are smaller by a factor of n,
-    the number of rows, so both indices have the same slopes. `row(name)` returns the expression for
-    the statistic `name` of a partition.
+    The statistics are shares of all pairs of rows: s of the pairs with the same label and the same
+    cluster, x and y of the pairs with only the same cluster and only the same label. Therefore, b
+    and c are the shares of pairs with the same label and with the same cluster. The multinomial
+    adjusted Rand index differs from the adjusted Rand index only in terms that are smaller by a
+    factor of n, the number of rows, so both indices have the same slopes.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, weight = s + y, s + x, beta * beta
@@ -285,15 +270,12 @@ def _information_quotients(
 ) -> dict[str, Quotient]:
     """Return the information scores that are not linear in the statistics, keyed by name.
 
-    The statistic s is the mutual information, x is the entropy of the cluster given the label, and
-    y is the entropy of the label given the cluster. Therefore, b = s + y is the entropy of the
-    labels, and c = s + x is the entropy of the clusters. If b and c are equal up to rounding
-    errors, their minimum and maximum have no derivative. For large numbers of rows, the expected
-    mutual information is approximately (labels - 1) (clusters - 1) / (2 rows), regardless of the
-    shares of the cells. If the expected mutual information is negligible (see _NEGLIGIBLE), it is
-    treated as a constant. If not, the adjusted score is NULL. `row(name)` returns the expression
-    for the statistic `name` of a partition. The statistic emi is needed only if `adjusted` is True.
-    The other parameters are options of external_report.
+    The statistic s is the mutual information, and x and y are the entropy of the cluster given the
+    label and vice versa. Therefore, b and c are the entropies of the labels and of the clusters. If
+    they are equal up to rounding errors, their minimum and maximum have no derivative. For large
+    numbers of rows, the expected mutual information is approximately (labels - 1) (clusters - 1) /
+    (2 rows), regardless of the shares of the cells. If it is negligible (see _NEGLIGIBLE), it is
+    treated as a constant. If not, the adjusted score is NULL.
     """
     s, x, y = row("mi"), row("hc"), row("hl")
     b, c = s + y, s + x
@@ -338,10 +320,7 @@ def _information_quotients(
 
 
 def _bcubed_quotients(row: Row, beta: float) -> dict[str, Quotient]:
-    """Return a dict that contains only the B-cubed F score, keyed by its name.
-
-    `row(name)` returns the expression for the statistic `name` of a partition.
-    """
+    """Return the B-cubed F score, keyed by its name."""
     n, weight = to_double(row("total")), beta * beta
     precision, recall = row("precision_rows") / n, row("recall_rows") / n
     score = Quotient(
@@ -352,23 +331,6 @@ def _bcubed_quotients(row: Row, beta: float) -> dict[str, Quotient]:
         (weight, 1.0, 0.0),
     )
     return {"bcubed_f_score": score}
-
-
-def _differentiable_metrics(
-    average_method: str, beta: float, *, adjusted: bool
-) -> dict[str, Quotient]:
-    """Return all differentiable metrics, keyed by name.
-
-    The metrics are expressed in terms of the columns of external_statistics. The parameters are
-    options of external_report.
-    """
-    return {
-        **_linear_metrics(pl.col),
-        **_pair_quotients(pl.col, beta),
-        **association_quotients(pl.col),
-        **_information_quotients(pl.col, average_method, beta, adjusted=adjusted),
-        **_bcubed_quotients(pl.col, beta),
-    }
 
 
 # ----------------------------------------------------------------------------------------------
@@ -384,13 +346,12 @@ def _covariance_term(i: int, j: int) -> pl.Expr:
 
 
 def _standard_error() -> pl.Expr:
-    """Return the standard error of a metric, sqrt(d' C d / n).
+    """Return the standard error of a metric, sqrt(d' C d / n), or NULL for fewer than 2 rows.
 
     The gradient d is in the columns g0 to g2, and the covariances C are in the columns c00 to c22.
-    If the variance is below the rounding error of its terms, the result is 0. If there are fewer
-    than 2 rows, the result is NULL. If labels and clusters divide the rows in the same way, they
-    also do so in every sample. For such labels and clusters, a quotient is 1 or 0 in every sample,
-    even if its formula is 0 / 0, so its standard error is 0.
+    If the variance is below the rounding error of its terms, the result is 0. If labels and
+    clusters divide the rows in the same way, they also do so in every sample. A quotient is then 1
+    or 0 in every sample, even if its formula is 0 / 0, so its standard error is 0.
     """
     squares, products = (
         sum((_covariance_term(i, j) for i, j in pairs), pl.lit(0.0))
@@ -404,60 +365,36 @@ def _standard_error() -> pl.Expr:
     return pl.when(defined).then(pl.when(is_constant).then(0.0).otherwise(rounded))
 
 
-def _least_value(metric: str) -> float | None:
-    """Return the lower bound on a metric of external_report, or None if there is no bound."""
-    least = metric_facts()[metric].least
-    return float(least) if least else None
-
-
-def _greatest_value(metric: str) -> str | None:
-    """Return the name of a metric's upper bound (a key of _greatest_values), or None."""
-    greatest = metric_facts()[metric].greatest
-    # An entropy, and any metric bounded by an entropy, is at most the entropy of n different
-    # labels.
-    return (greatest if greatest in _GREATEST else "ln n") if greatest else None
-
-
-_GREATEST = ("1", "ln n", "n (n - 1)", "2 n")
-
-
-def _greatest_values(n: pl.Expr) -> Terms:
-    """Return expressions for the upper bounds on metrics, keyed by the names of the bounds.
-
-    `n` is the number of rows.
-    """
-    return dict(zip(_GREATEST, (pl.lit(1.0), n.log(), n * (n - 1), 2 * n), strict=True))
-
-
 def _metric_facts(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl.LazyFrame:
-    """Return a table of facts about the metrics, with one row per metric.
+    """Return one row per metric, in the order of `names`: its place, family, is_linear and bounds.
 
-    The columns are metric, place, family, is_linear, least and greatest. The family is NULL for a
-    metric without a derivative. The flag is_linear tells whether the metric is a linear function of
-    the statistics rather than a quotient. The place is the position of the metric in `names`. The
-    column least contains the lower bound on the metric, and greatest contains the name of its upper
-    bound, a key of _greatest_values. A bound that does not exist is NULL.
+    The family is NULL for a metric without a derivative. The bounds are least and greatest, a
+    formula.
     """
-    families = {name: quotient.family for name, quotient in quotients.items()}
-    facts = {
-        "metric": pl.Series(names, dtype=pl.String),
-        "place": range(len(names)),
-        "family": pl.Series([families.get(name) for name in names], dtype=pl.String),
-        "is_linear": [name in quotients and quotients[name].is_linear for name in names],
-        "least": pl.Series([_least_value(name) for name in names], dtype=pl.Float64),
-        "greatest": pl.Series([_greatest_value(name) for name in names], dtype=pl.String),
+    schema = {
+        "metric": pl.String,
+        "place": pl.Int64,
+        "family": pl.String,
+        "is_linear": pl.Boolean,
+        "least": pl.Float64,
+        "greatest": pl.String,
     }
-    return pl.LazyFrame(facts)
+    rows = []
+    for place, name in enumerate(names):
+        quotient, fact = quotients.get(name), metric_facts()[name]
+        family, is_linear = (quotient.family, quotient.is_linear) if quotient else (None, False)
+        least = float(fact.least) if fact.least else None
+        rows.append((name, place, family, is_linear, least, fact.greatest or None))
+    return pl.LazyFrame(rows, schema, orient="row")
 
 
 def _long_metrics(
     report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, Quotient]
 ) -> pl.LazyFrame:
-    """Return the value and the gradient of each metric in `names`, for each partition in `report`.
+    """Return metric, value, g0, g1 and g2 of each metric and partition, with total, fp and fn.
 
-    The gradient consists of g0, g1 and g2, the derivatives with respect to the statistics of the
-    metric's family. The gradient is NULL if the metric is not in `quotients` or if the denominator
-    of the quotient is 0. The result also contains the columns metric, total, fp and fn.
+    The gradient is NULL if the metric is not in `quotients` or if the denominator of the quotient
+    is 0.
     """
     nothing = (None, None, None)
     missing = Quotient("", None, None, nothing, nothing)
@@ -579,13 +516,13 @@ def external_intervals(
     z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
     options = options_of_call(LabelOptions)
     table = read_contingency_table(frame, label, cluster, options, _INTERVAL_COLUMNS).cache_groups()
-    names = list(scores)
+    names, beta = list(scores), float(beta)
     quotients = {
-        name: quotient
-        for name, quotient in _differentiable_metrics(
-            average_method, float(beta), adjusted=adjusted
-        ).items()
-        if name in scores
+        **_linear_metrics(pl.col),
+        **_pair_quotients(pl.col, beta),
+        **association_quotients(pl.col),
+        **_information_quotients(pl.col, average_method, beta, adjusted=adjusted),
+        **_bcubed_quotients(pl.col, beta),
     }
     keys: list[str] = list(table.keys)
     report = score_partitions(table, scores, adjusted=need_expectation(scores))
@@ -601,14 +538,15 @@ def external_intervals(
 
 
 def _limits() -> Terms:
-    """Return the lower and upper limits of the interval, keyed by name.
-
-    The limits are value - margin and value + margin, cut off at the metric's bounds.
-    """
+    """Return the limits value - margin and value + margin, cut off at the metric's bounds."""
     lower, upper = (pl.col("value") + sign * pl.col("margin") for sign in (-1, 1))
-    values = _greatest_values(to_double(pl.col("total")))
+    n, bound = to_double(pl.col("total")), pl.col("greatest")
+    named = {"1": pl.lit(1.0), "n (n - 1)": n * (n - 1), "2 n": 2 * n}
+    # An entropy, and any metric bounded by an entropy, is at most the entropy of n different
+    # labels.
     greatest = pl.coalesce(
-        pl.when(pl.col("greatest") == name).then(value) for name, value in values.items()
+        *(pl.when(bound == name).then(value) for name, value in named.items()),
+        pl.when(bound.is_not_null()).then(n.log()),
     )
     return {
         "lower": pl.when(lower < pl.col("least")).then("least").otherwise(lower),

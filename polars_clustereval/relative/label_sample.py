@@ -45,7 +45,13 @@ from polars_clustereval.external.contingency import (
     read_contingency_table,
 )
 
-from .record_sample import ESTIMATE_PARTS, contradiction, estimate_from_records, spread_labels
+from .record_sample import (
+    ESTIMATE_PARTS,
+    contradiction,
+    estimate_from_records,
+    spread_labels,
+    terms_of_metrics,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,16 +87,14 @@ def _sampling_terms(size: pl.Expr, design: str, fraction: float) -> Terms:
 def _entity_terms(
     labeled: ContingencyTable, clusters: pl.LazyFrame, design: str, fraction: float
 ) -> pl.LazyFrame:
-    """Return one row per label, with the partition columns and the terms that the metrics need.
+    """Return one row per label, with the terms that the metrics need.
 
-    The term `size` is the number of rows with the label. The term `linked` is the number of ordered
-    pairs of rows with the label that are in the same cluster. The term `links` is the number of
-    ordered pairs that consist of a row with the label and any other row in its cluster. The terms
-    `precision` and `recall` are the sums of B-cubed precision and recall over the rows with the
-    label. The term `exact` is 1 if the rows with the label are exactly the rows of a cluster, and 0
-    otherwise. The `weight` is inversely proportional to the probability of drawing the label under
-    `design`, and `missed` is the probability of not drawing it. `clusters` contains the cluster
-    sizes, counted over all rows.
+    The term `size` is the number of rows with the label, and `linked` is the number of their
+    ordered pairs in the same cluster. The term `links` is the number of ordered pairs of a row with
+    the label and any other row in its cluster. The terms `precision` and `recall` are sums of
+    B-cubed precision and recall. The term `exact` is 1 if the rows with the label are exactly the
+    rows of a cluster, and 0 otherwise. For weight and missed, see _sampling_terms. `clusters`
+    contains the cluster sizes, counted over all rows.
     """
     keys = list(labeled.keys)
     sizes = clusters.select(*keys, "cluster", "cluster_size")
@@ -115,11 +119,10 @@ def _entity_terms(
 
 
 def _bcubed_slopes(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
-    """Return precision_slope and recall_slope for each partition.
+    """Return the derivatives of the B-cubed F score, precision_slope and recall_slope.
 
-    The slopes are the derivatives of the B-cubed F score with respect to precision and recall,
-    evaluated at the estimates of precision and recall. If both estimates are 0, the derivatives are
-    set to 0. `entities` is the result of _entity_terms, and `keys` lists the partition columns.
+    They are evaluated at the estimates of precision and recall, and set to 0 if both of these are
+    0.
     """
     weight = pl.col("weight")
     sums = {name: (weight * pl.col(name)).sum() for name in ("precision", "recall", "size")}
@@ -136,9 +139,8 @@ def _bcubed_slopes(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.L
 def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
     """Return an entity's two terms for each metric, keyed by the metric's name.
 
-    A metric is the quotient of its two terms after each has been summed over all entities.
-    `row(name)` returns the expression for the column `name` of _entity_terms or _bcubed_slopes. The
-    name can also be rows_per_cluster, the mean number of rows in a cluster.
+    A metric is the quotient of its two terms after each has been summed over all entities. The
+    columns are those of _entity_terms and _bcubed_slopes, and rows_per_cluster, a mean.
     """
     size, linked, links, exact = row("size"), row("linked"), row("links"), row("exact")
     precision, recall, per_cluster = row("precision"), row("recall"), row("rows_per_cluster")
@@ -167,10 +169,9 @@ def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
 def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
     """Return the columns of ESTIMATE_PARTS for each metric, with one row per partition.
 
-    Each column name consists of a part and the name of the metric. The value is the quotient of the
-    means of the metric's two terms, minus the first-order bias of this quotient. The standard error
-    is computed by the delta method, and is NULL if there are fewer than 2 labels or if a mean is 0.
-    `entities` contains the columns that _metric_terms reads and the partition columns `keys`.
+    The value is the quotient of the means of the metric's two terms, minus the first-order bias of
+    this quotient. The standard error is computed by the delta method, and is NULL if there are
+    fewer than 2 labels or if a mean is 0.
     """
     metrics = _metric_terms(pl.col, beta)
     weighted = entities.select(
@@ -186,11 +187,11 @@ def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.
     }
     # This is cached, because a second evaluation may yield means that differ in the last digit.
     totals = aggregate_by(weighted, keys, {"n_labels": pl.len().cast(pl.Float64), **means}).cache()
-    shares = {key: term for name in metrics for key, term in _share_terms(name).items()}
     deviations = join_partitions(weighted, keys, totals)
+    shares = terms_of_metrics(_share_terms, metrics)
     deviations = deviations.select(*keys, "missed", "n_labels", **shares)
-    sums = aggregate_by(deviations, keys, _deviation_sums(list(metrics)))
-    estimates = {key: term for name in metrics for key, term in _estimate_terms(name).items()}
+    sums = aggregate_by(deviations, keys, terms_of_metrics(_deviation_sums, metrics))
+    estimates = terms_of_metrics(_estimate_terms, metrics)
     return join_partitions(totals, keys, sums).select(*keys, **estimates)
 
 
@@ -202,25 +203,23 @@ def _share_terms(name: str) -> Terms:
     return {f"share_{name}": bottom, f"deviation_{name}": top - bottom}
 
 
-def _deviation_sums(metrics: list[str]) -> Terms:
-    """Return sums over the entities in a partition, five for each metric, from _share_terms.
+def _deviation_sums(name: str) -> Terms:
+    """Return five sums over the entities in a partition for a metric, from _share_terms.
 
-    The value bias_ is the sum of the products of deviations and shares, squares_ is the sum of the
-    squared deviations, and weights_ is the sum of the squared shares. The value deleted_ is the sum
-    of the squared changes of the quotient when an entity is deleted, relative to the quotient and
-    times the number of entities, and fourths_ is the sum of their fourth powers.
+    The value deleted_ is the sum of the squared changes of the quotient when an entity is deleted,
+    relative to the quotient and times the number of entities, and fourths_ is the sum of their
+    fourth powers.
     """
-    sums = {}
-    for name in metrics:
-        share, deviation = pl.col(f"share_{name}"), pl.col(f"deviation_{name}")
-        square = pl.col("missed") * deviation**2
-        deleted = ratio(square, (1 - share / pl.col("n_labels")) ** 2)
-        sums[f"bias_{name}"] = (pl.col("missed") * share * deviation).sum()
-        sums[f"squares_{name}"] = square.sum()
-        sums[f"weights_{name}"] = (share**2).sum()
-        sums[f"deleted_{name}"] = deleted.sum()
-        sums[f"fourths_{name}"] = (deleted**2).sum()
-    return sums
+    share, deviation = pl.col(f"share_{name}"), pl.col(f"deviation_{name}")
+    square = pl.col("missed") * deviation**2
+    deleted = ratio(square, (1 - share / pl.col("n_labels")) ** 2)
+    return {
+        f"bias_{name}": (pl.col("missed") * share * deviation).sum(),
+        f"squares_{name}": square.sum(),
+        f"weights_{name}": (share**2).sum(),
+        f"deleted_{name}": deleted.sum(),
+        f"fourths_{name}": (deleted**2).sum(),
+    }
 
 
 def _estimate_terms(name: str) -> Terms:
@@ -242,10 +241,9 @@ def _estimate_terms(name: str) -> Terms:
 
 
 def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
-    """Return the column `estimates`, which contains lists with one struct per metric.
+    """Return lists of one struct per metric, with place, metric and ESTIMATE_PARTS.
 
-    The fields of a struct are place, metric and ESTIMATE_PARTS. All parts are NULL if the column
-    contradiction is not NULL or if the metric is not in `estimated`.
+    All parts are NULL if there is a contradiction or if the metric is not in `estimated`.
     """
     is_sound, nothing = pl.col("contradiction").is_null(), pl.lit(None, pl.Float64)
     structs = []
@@ -279,10 +277,7 @@ _ROUNDED = 1e-12
 
 
 def _find_reason(design: str, fraction: float | None, estimated: list[str]) -> pl.Expr:
-    """Return text that explains why a metric has no value or no interval, or NULL if it has both.
-
-    `estimated` lists the metrics that can be estimated under the sample design.
-    """
+    """Return text that explains why a metric has no value or interval, or NULL if it has both."""
     metric, value, error = pl.col("metric"), pl.col("value"), pl.col("interval_error")
     n_draws = pl.col("n_labels") * (pl.col("largest_label") / pl.col("total"))
     nearby, neighbors = pl.col("labeled_neighbors"), pl.col("neighbors")
@@ -364,7 +359,7 @@ _ESTIMATE_COLUMNS = (
 
 
 def _count_labeled(labeled: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition with n_labels, largest_label and n_labeled_pairs.
+    """Return n_labels, largest_label and n_labeled_pairs for each partition.
 
     A pair counts if its rows have the same label or the same cluster.
     """

@@ -13,7 +13,7 @@ labeled row, no matter how many rows they have.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -21,6 +21,8 @@ from polars_clustereval.base.exact import estimate_freedom, ratio, to_double
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from polars_clustereval.base.frames import Terms
     from polars_clustereval.external.contingency import ContingencyTable
 
@@ -29,40 +31,40 @@ if TYPE_CHECKING:
 #: sum of the squared shares of the entities or pairs in the denominator: 1 / n for n equal ones.
 ESTIMATE_PARTS = ("value", "std_error", "interval_error", "freedom", "concentration")
 
+
+def terms_of_metrics(make: Callable[[str], Terms], metrics: Iterable[str]) -> Terms:
+    """Return the terms that `make` returns for each of the metrics."""
+    return {key: term for name in metrics for key, term in make(name).items()}
+
+
 # ----------------------------------------------------------------------------------------------
 # Pairs of labeled rows
 # ----------------------------------------------------------------------------------------------
 
 
-class _PairWeights(NamedTuple):
-    """A metric's weights for right pairs and for the two kinds of wrong pairs."""
+def _metric_weights(beta: float) -> dict[str, tuple[pl.Expr, pl.Expr, pl.Expr]]:
+    """Return each metric's weights for a row's pairs, computed from the column cluster_size.
 
-    both: pl.Expr
-    same_cluster: pl.Expr
-    same_label: pl.Expr
-
-
-def _metric_weights(beta: float) -> dict[str, _PairWeights]:
-    """Return each metric's weights for a row's pairs, computed from the column cluster_size."""
+    They are weights for right pairs, and for wrong ones with the same cluster or the same label.
+    """
     none, one = pl.lit(0.0), pl.lit(1.0)
     share = 1 / to_double(pl.col("cluster_size"))
     # The weight of a wrong pair in the F score, relative to that of a right pair.
     f_weight = 1 / (1 + beta * beta)
     return {
-        "pair_precision": _PairWeights(one, one, none),
-        "pair_recall": _PairWeights(one, none, one),
-        "pair_f_score": _PairWeights(one, pl.lit(f_weight), pl.lit(1 - f_weight)),
-        "bcubed_precision": _PairWeights(share, share, none),
+        "pair_precision": (one, one, none),
+        "pair_recall": (one, none, one),
+        "pair_f_score": (one, pl.lit(f_weight), pl.lit(1 - f_weight)),
+        "bcubed_precision": (share, share, none),
     }
 
 
 def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float) -> pl.LazyFrame:
-    """Return the pair weights for each contingency cell of the labeled rows.
+    """Return records, the number of rows, and the pair weights of each cell of the labeled rows.
 
-    The column records contains the number of rows in the cell. Each of these rows forms a pair with
-    every other labeled row. For each metric, right_ and wrong_ are the total weights of a row's
-    right pairs and wrong pairs, and right_squares_ and wrong_squares_ are the corresponding sums of
-    squared weights. `clusters` contains the cluster sizes, counted over all rows.
+    Each row forms a pair with every other labeled row. For each metric, right_ and wrong_ are the
+    total weights of a row's right pairs and wrong pairs, and right_squares_ and wrong_squares_ are
+    the corresponding sums of squared weights.
     """
     keys = list(labeled.keys)
     counts = labeled.sized_cells.rename({"cluster_size": "labeled_size"})
@@ -125,12 +127,11 @@ def _record_estimate_terms(name: str) -> Terms:
     of rows twice (Efron and Stein 1981). With few labels, nearly all of the jackknife estimate is
     due to pairs. Therefore, the variance of pairs, computed as if pairs were drawn one by one, is
     subtracted once. At least half of the jackknife estimate remains, because the variance due to
-    single rows is not negative. The standard error is 0 if all rows are labeled. Otherwise, the
-    standard error is NULL if no pair is right, if no pair is wrong, or if one row is part of every
-    pair.
+    single rows is not negative. The standard error is 0 if all rows are labeled, and otherwise NULL
+    if no pair is right, if no pair is wrong, or if one row is part of every pair.
 
-    B-cubed precision is a mean over rows. For B-cubed precision, each row also forms a right pair
-    with itself, and its pairs with the other rows in its cluster have a weight of 1 / cluster_size.
+    B-cubed precision is a mean over rows. Each row also forms a right pair with itself, and its
+    pairs with the other rows in its cluster have a weight of 1 / cluster_size.
     """
     all_right, all_wrong = pl.col(f"all_right_{name}"), pl.col(f"all_wrong_{name}")
     whole = all_right + all_wrong
@@ -164,21 +165,16 @@ def estimate_from_records(
 ) -> pl.LazyFrame:
     """Return the columns of ESTIMATE_PARTS of every estimable metric for each partition.
 
-    `labeled` contains the labeled rows, and `clusters` contains the cluster sizes, counted over all
-    rows. `totals` has one row per partition. Its column n_labeled contains the number of rows that
-    are labeled, labeled_share contains their share, and rows_per_cluster contains the mean number
-    of rows in a cluster.
+    `clusters` contains the cluster sizes, counted over all rows. `totals` has n_labeled,
+    labeled_share and rows_per_cluster of each partition.
     """
     keys, metrics = list(labeled.keys), list(_metric_weights(beta))
     pairs = _record_pairs(labeled, clusters, beta)
-    terms = {key: term for name in metrics for key, term in _sums_of_weights(name).items()}
     # This is cached, because a second evaluation may yield sums that differ in the last digit.
-    sums = aggregate_by(pairs, keys, terms).cache()
-    changes = {key: term for name in metrics for key, term in _jackknife_terms(name).items()}
+    sums = aggregate_by(pairs, keys, terms_of_metrics(_sums_of_weights, metrics)).cache()
+    changes = terms_of_metrics(_jackknife_terms, metrics)
     jackknives = aggregate_by(join_partitions(pairs, keys, sums), keys, changes)
-    estimates = {
-        key: term for name in metrics for key, term in _record_estimate_terms(name).items()
-    }
+    estimates = terms_of_metrics(_record_estimate_terms, metrics)
     return join_partitions(sums, keys, jackknives, totals).select(*keys, **estimates)
 
 
@@ -194,16 +190,14 @@ _LARGEST_DEVIATION = 0.05
 def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyFrame:
     """Return statistics that indicate whether individual rows or whole clusters were labeled.
 
-    There is one row per partition. The column labeled_share contains the share of labeled rows
-    among all rows that have a cluster. For each labeled row in a cluster of several rows, the
-    function computes the share of the cluster's other rows that have a label. The mean of these
-    shares is in the column labeled_nearby, and the number of shares is in n_near. The columns
-    labeled_neighbors and neighbors contain the mean number of other rows in the cluster of a
-    labeled row and of any row, and n_labeled is the number of labeled rows. The column excess
-    contains labeled_nearby minus labeled_share, scaled so that it is 0 if rows are labeled at
-    random, and 1 if every cluster is labeled either completely or not at all. The column deviation
-    contains the standard deviation of the excess for rows that are labeled at random. `clusters`
-    contains the cluster sizes, counted over all rows.
+    The column labeled_share contains the share of labeled rows among all rows that have a cluster.
+    For each labeled row in a cluster of several rows, the function computes the share of the
+    cluster's other rows that have a label. The mean of these shares is labeled_nearby, and their
+    number is n_near. The columns labeled_neighbors and neighbors contain the mean number of other
+    rows in the cluster of a labeled row and of any row. The column excess contains labeled_nearby
+    minus labeled_share, scaled so that it is 0 if rows are labeled at random, and 1 if every
+    cluster is labeled either completely or not at all, and deviation contains its standard
+    deviation for rows that are labeled at random.
     """
     keys = list(labeled.keys)
     own = labeled.cluster_sizes.select(
@@ -244,11 +238,7 @@ def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyF
 
 
 def contradiction(design: str) -> pl.Expr:
-    """Return text that explains why the labels contradict the design, or NULL if they do not.
-
-    `design` is the value of the option labels_are_sample. The expression reads the columns of
-    spread_labels.
-    """
+    """Return text that explains why the labels contradict the design, or NULL if they do not."""
     excess, deviation = pl.col("excess"), pl.col("deviation")
     has_enough = pl.col("n_near") >= _FEWEST_LABELS
     if design == "records":
@@ -269,5 +259,5 @@ def contradiction(design: str) -> pl.Expr:
 
 
 def _show_share(share: pl.Expr) -> pl.Expr:
-    """Return a share as text, formatted as a percentage with one decimal."""
+    """Return a share as text, as a percentage with one decimal."""
     return pl.format("{} %", (100 * share).round(1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -36,51 +36,37 @@ from polars_clustereval.external.contingency import (
     read_contingency_table,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 # ----------------------------------------------------------------------------------------------
 # Statistics
 # ----------------------------------------------------------------------------------------------
 
 
-def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
-    """Return, for each label with at least two rows, the share of its pairs in the same cluster.
-
-    A pair consists of two rows with the same label. The columns are the partition columns, label
-    and share.
-    """
-    by = [*table.keys, "label"]
-    labels = table.label_sizes.filter(pl.col("label_size") > 1).select(*by, "label_size")
-    together = sum_by(table.cells, by, cell_pair_terms(pl.col))
-    all_pairs = count_ordered_pairs(pl.col("label_size"))
-    shares = join_small(labels, by, together)
-    return shares.select(*by, share=ratio(pl.col("cell_pairs"), all_pairs)).cache()
-
-
 def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
     """Return prediction_strength and weakest_label for each partition, or NULL if it has no pairs.
 
-    The prediction strength is the smallest share in _pair_shares. The weakest label is the label
-    with this share, or the lowest such label if several tie.
+    The strength is the smallest share of a label's pairs of rows that are in the same cluster,
+    among labels with at least two rows. The weakest label is the lowest one with this share.
     """
-    keys = list(table.keys)
-    shares = _pair_shares(table)
+    keys, by = list(table.keys), [*table.keys, "label"]
+    labels = table.label_sizes.filter(pl.col("label_size") > 1).select(*by, "label_size")
+    shares = join_small(labels, by, sum_by(table.cells, by, cell_pair_terms(pl.col)))
+    share = ratio(pl.col("cell_pairs"), count_ordered_pairs(pl.col("label_size")))
+    shares = shares.select(*by, share=share).cache()
     least = aggregate_by(shares, keys, {"prediction_strength": pl.col("share").min()})
     weakest = join_partitions(shares, keys, least).filter(
         pl.col("share") == pl.col("prediction_strength")
     )
     first = pl.col("label").sort(nulls_last=True).first()
-    labels = aggregate_by(weakest, keys, {"weakest_label": first})
-    return join_partitions(least, keys, labels, how="left")
+    named = aggregate_by(weakest, keys, {"weakest_label": first})
+    return join_partitions(least, keys, named, how="left")
 
 
 def _clustering_distances(table: ContingencyTable) -> pl.LazyFrame:
-    """Return, for each resample, the distance between its two clusterings and its number of rows.
+    """Return the distance and the number of rows (total) of each resample, a partition of `table`.
 
-    Each partition of `table` is a resample, and the column total contains its number of rows. The
-    distance is the share of pairs that are together in one clustering and apart in the other. The
-    pairs are all ordered pairs of the resample's rows, including the pairs of a row with itself.
+    The distance is the share of pairs that are together in one clustering and apart in the other.
+    The pairs are all ordered pairs of the resample's rows, including the pairs of a row with
+    itself.
     """
     totals = table.add_totals(
         table.row_counts,
@@ -91,29 +77,6 @@ def _clustering_distances(table: ContingencyTable) -> pl.LazyFrame:
     total = widen(pl.col("total"))
     apart = pl.col("label_pairs") + pl.col("cluster_pairs") - 2 * pl.col("cell_pairs")
     return totals.select(*table.keys, "total", distance=ratio(apart, total * total))
-
-
-def _read_resamples(
-    frame: pl.DataFrame | pl.LazyFrame,
-    columns: dict[str, Column],
-    weight: Column | None,
-    partition_by: Keys,
-    results: Sequence[str],
-) -> tuple[ContingencyTable, dict[str, str]]:
-    """Check the user's arguments, and return the contingency table of the resamples and the keys.
-
-    `columns` maps the parameter names resample, cluster_1 and cluster_2 to the user's arguments.
-    The first result is a contingency table whose keys are the user's partition columns, followed by
-    the resample. The second result contains only the user's keys. `results` lists the names of the
-    other result columns, which must differ from those of the partition columns.
-    """
-    lazy = check_frame(frame)
-    keys = check_partition_keys(lazy, partition_by, results)
-    values = [check_groupable(lazy, column, name) for name, column in columns.items()]
-    weights = [] if weight is None else [check_column(lazy, weight, "weight")]
-    rows = lazy.select(*key_columns(keys), *values, *weights)
-    options = LabelOptions(weight="weight" if weights else None, partition_by=[*keys, "resample"])
-    return read_contingency_table(rows, "cluster_1", "cluster_2", options, ()), keys
 
 
 # ----------------------------------------------------------------------------------------------
@@ -277,8 +240,15 @@ def bootstrap_instability(
     """
     columns = {"resample": resample, "cluster_1": cluster_1, "cluster_2": cluster_2}
     results = ("n", "n_dropped", "n_resamples", "instability", "std_error")
-    table, keys = _read_resamples(frame, columns, weight, partition_by, results)
-    table, by = table.cache_groups(), [f"key_{i}" for i in range(len(keys))]
+    lazy = check_frame(frame)
+    keys: dict[str, str] = check_partition_keys(lazy, partition_by, results)
+    values = [check_groupable(lazy, column, name) for name, column in columns.items()]
+    weights = [] if weight is None else [check_column(lazy, weight, "weight")]
+    rows = lazy.select(*key_columns(keys), *values, *weights)
+    # Each resample of a partition is a partition of its own.
+    options = LabelOptions(weight="weight" if weights else None, partition_by=[*keys, "resample"])
+    table = read_contingency_table(rows, "cluster_1", "cluster_2", options, ()).cache_groups()
+    by = [f"key_{i}" for i in range(len(keys))]
     distance, n = pl.col("distance"), pl.col("distance").count()
     spread = pl.when(distance.min() < distance.max()).then(distance.std()).otherwise(0.0)
     means = aggregate_by(

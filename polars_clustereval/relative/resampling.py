@@ -66,10 +66,9 @@ _MAX_PERMUTED_ROWS = 10**9
 
 @dataclass(frozen=True)
 class _Cells:
-    """The contingency cells of one partition.
+    """The contingency cells of the partition with the number `partition`.
 
-    `partition` is the number of the partition. For each cell, `labels` and `clusters` contain the
-    numbers that identify its label and its cluster, and `rows` contains its number of rows. All
+    For each cell, `labels` and `clusters` contain the numbers of its label and its cluster. All
     noise rows that count as singletons share the cluster number -1.
     """
 
@@ -83,11 +82,9 @@ class _Cells:
 class _Sample:
     """The contingency cells of the frame to resample, with numbers in place of the user's values.
 
-    `groups` has one row per cell, with the columns key_0, label, cluster, n, copies, n_dropped and
-    n_noise. The column key_0 contains the number of the partition. The columns label and cluster
-    also contain numbers, but cluster is NULL for noise that counts as singletons. `partitions` has
-    one row per partition, with key_0 and the partition columns. `keys` maps the internal names of
-    the partition columns to the user's names.
+    `groups` has one row per cell, as in ContingencyTable, with the number of the partition in
+    key_0. The cluster is NULL for noise that counts as singletons. `partitions` has one row per
+    partition, with key_0 and the partition columns.
     """
 
     groups: pl.DataFrame
@@ -107,8 +104,10 @@ class _Sample:
             yield _Cells(int(numbers[start]), *(column[start:end] for column in columns))
 
 
-def _read_sample(table: ContingencyTable) -> _Sample:
-    """Compute the cells of `table` and return them sorted, with numbers in place of values."""
+def _read_sample(frame: Frame, label: Column, cluster: Column, results: Sequence[str]) -> _Sample:
+    """Collect the contingency cells and return them sorted, with numbers in place of values."""
+    options = options_of_call(LabelOptions)
+    table = read_contingency_table(frame, label, cluster, options, results)
     keys = {f"user_{name}": user for name, user in table.keys.items()}
     own = [pl.col(inner).alias(name) for inner, name in zip(table.keys, keys, strict=True)]
     found = collect_now(table.groups.select(*own, "label", "cluster", "n", "copies"))
@@ -141,8 +140,7 @@ class _Drawn(NamedTuple):
     """Drawn samples, stored in three frames in which key_0 and key_1 together identify a sample.
 
     In `cells`, one row represents all cells of a sample that have the same n, label_size and
-    cluster_size. The columns of `cells` are n, label_size, cluster_size, copies, total, n_dropped
-    and n_noise. `labels` has the columns that external_statistics expects in its argument labels,
+    cluster_size. `labels` has the columns that external_statistics expects in its argument labels,
     and `clusters` has the columns of ContingencyTable.cluster_sizes. NumPy computes the sizes of
     labels and clusters in a fraction of the time that grouping the cells would take.
     """
@@ -157,10 +155,9 @@ def _describe_samples(
 ) -> _Drawn:
     """Return the samples of a block, which were drawn from `cells`.
 
-    For each drawn cell, `samples`, `labels` and `clusters` contain the numbers of its sample, label
-    and cluster, and `rows` contains its number of rows. The cells of a sample are consecutive, and
-    within a sample, the cells of a label are consecutive. Noise rows that count as singletons form
-    a single cell in which copies is the number of these rows.
+    The arrays contain each drawn cell's sample, label, cluster and number of rows. The cells of a
+    sample are consecutive, and within a sample, the cells of a label are consecutive. Noise rows
+    that count as singletons form a single cell in which copies is the number of these rows.
     """
     is_single = clusters < 0
     n, copies = np.where(is_single, 1, rows), np.where(is_single, rows, 1)
@@ -191,11 +188,7 @@ def _describe_samples(
 def _describe_clusters(
     cells: _Cells, samples: Integers, clusters: Integers, rows: Integers
 ) -> tuple[dict[str, Integers], Integers]:
-    """Return the columns of ContingencyTable.cluster_sizes and the cluster size of each drawn cell.
-
-    The parameters are the same as those of _describe_samples. The cluster -1 represents all
-    singletons in a sample.
-    """
+    """Return the columns of ContingencyTable.cluster_sizes and each drawn cell's cluster size."""
     # A cluster has the number of one of its cells, and the numbers of the cells of a partition
     # start at an offset.
     places = np.where(clusters < 0, len(cells.rows), clusters - cells.partition)
@@ -221,10 +214,7 @@ def _describe_clusters(
 
 
 def _blocks(n_samples: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the index of each block's first sample and the block's number of samples.
-
-    A sample has at most `size` cells.
-    """
+    """Yield each block's first sample and number of samples of at most `size` cells."""
     step = max(1, _CELLS_PER_BATCH // max(1, size))
     for first in range(0, n_samples, step):
         yield first, min(step, n_samples - first)
@@ -280,11 +270,9 @@ def _draw_tables(
 ) -> tuple[Integers, ...]:
     """Return the cells of `number` random contingency tables with the given sizes.
 
-    The result consists of four arrays with one element per nonempty cell: the indices of the cell's
-    table, label and cluster, and the number of rows in the cell. The rows of a label are drawn
-    without replacement from the rows that have not been assigned to previous labels. The counts of
-    a label's rows in the clusters have a multivariate hypergeometric distribution and are drawn
-    cluster by cluster, for all tables at once.
+    The four arrays contain the indices of a nonempty cell's table, label and cluster, and its
+    number of rows. The rows of a label are drawn without replacement from the rows that have not
+    been assigned to previous labels, cluster by cluster, for all tables at once.
     """
     left = np.tile(cluster_sizes, (number, 1))
     tables = np.zeros((number, len(label_sizes), len(cluster_sizes)), np.int64)
@@ -321,54 +309,41 @@ def _shuffle_rows(
 # ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Scoring:
-    """The scores of external_report to compute, and whether any of them is adjusted.
+def _score_table(
+    table: ContingencyTable, scores: Terms, labels: pl.LazyFrame | None = None
+) -> pl.DataFrame:
+    """Return one row per partition of `table`, with the partition columns and the scores."""
+    adjusted = need_expectation(scores)
+    scored = score_partitions(table, scores, adjusted=adjusted, labels=labels)
+    return scored.select(*table.keys, *scores).collect(engine="streaming")
 
-    `scores` maps names to expressions. A score is adjusted if it needs the expected mutual
-    information.
-    """
 
-    scores: Terms
-    adjusted: bool
-
-    def score(self, table: ContingencyTable, labels: pl.LazyFrame | None = None) -> pl.DataFrame:
-        """Return one row per partition of `table`, with the partition columns and the scores.
-
-        `labels` is passed to score_partitions.
-        """
-        scored = score_partitions(table, self.scores, adjusted=self.adjusted, labels=labels)
-        return scored.select(*table.keys, *self.scores).collect(engine="streaming")
-
-    def score_drawn(self, drawn: Sequence[_Drawn]) -> pl.DataFrame:
-        """Return one row per sample, with key_0, key_1 and the scores."""
-        cells, labels, clusters = (pl.concat(frames).lazy() for frames in zip(*drawn, strict=True))
-        table = ContingencyTable(cells, {"key_0": "key_0", "key_1": "key_1"})
-        # These frames replace the cached properties of the table.
-        vars(table).update(sized_cells=cells, label_sizes=labels, cluster_sizes=clusters)
-        return self.score(table, labels)
+def _score_drawn(drawn: Sequence[_Drawn], scores: Terms) -> pl.DataFrame:
+    """Return one row per sample, with key_0, key_1 and the scores."""
+    cells, labels, clusters = (pl.concat(frames).lazy() for frames in zip(*drawn, strict=True))
+    table = ContingencyTable(cells, {"key_0": "key_0", "key_1": "key_1"})
+    # These frames replace the cached properties of the table.
+    vars(table).update(sized_cells=cells, label_sizes=labels, cluster_sizes=clusters)
+    return _score_table(table, scores, labels)
 
 
 def _score_samples(
-    sample: _Sample, draw: Callable[[_Cells], Iterator[_Drawn]], scoring: _Scoring
+    sample: _Sample, draw: Callable[[_Cells], Iterator[_Drawn]], scores: Terms
 ) -> Iterator[pl.DataFrame]:
-    """Yield frames, each with the keys and scores of all samples from several partitions.
-
-    `draw` yields the drawn cells of a partition in blocks.
-    """
+    """Yield the keys and scores of all samples, drawn by `draw`, of several partitions at once."""
     blocks: list[_Drawn] = []
     scored: list[pl.DataFrame] = []
     for cells in sample.split():
         for block in draw(cells):
             blocks.append(block)
             if sum(frame.height for block in blocks for frame in block) >= _CELLS_PER_BATCH:
-                scored.append(scoring.score_drawn(blocks))
+                scored.append(_score_drawn(blocks, scores))
                 blocks = []
         if sum(frame.height for frame in scored) >= _SCORES_PER_BATCH:
-            scored += [scoring.score_drawn(blocks)] if blocks else []
+            scored += [_score_drawn(blocks, scores)] if blocks else []
             yield pl.concat(scored)
             blocks, scored = [], []
-    scored += [scoring.score_drawn(blocks)] if blocks else []
+    scored += [_score_drawn(blocks, scores)] if blocks else []
     if scored:
         yield pl.concat(scored)
 
@@ -376,28 +351,26 @@ def _score_samples(
 def _summarize_samples(
     sample: _Sample,
     draw: Callable[[_Cells], Iterator[_Drawn]],
-    scoring: _Scoring,
+    scores: Terms,
     summaries: Terms,
 ) -> pl.DataFrame:
-    """Return the summaries of the samples, with one row per partition and metric.
+    """Return key_0, the partition columns, metric and the `summaries` of the samples.
 
-    The columns are key_0, the partition columns, metric and the names in `summaries`. `summaries`
-    maps names to aggregates of two columns: value is the metric for the user's rows, and score is
-    the metric for a sample, or NULL if the metric is undefined. The rows are sorted by partition
-    and then by the order of the scores.
+    `summaries` maps names to aggregates of two columns: value is the metric for the user's rows,
+    and score is the metric for a sample, or NULL if the metric is undefined. There is one row per
+    partition and metric, sorted by partition and then by the order of the scores.
     """
-    names = list(scoring.scores)
-    observed = scoring.score(ContingencyTable(sample.groups.lazy(), {"key_0": "key_0"}))
+    observed = _score_table(ContingencyTable(sample.groups.lazy(), {"key_0": "key_0"}), scores)
     values = sample.partitions.join(observed, on="key_0", how="left", maintain_order="left")
-    long = values.unpivot(names, index="key_0", variable_name="metric")
+    long = values.unpivot(list(scores), index="key_0", variable_name="metric")
     parts = [
         # The order is fixed, so that sums are the same to the last bit in every call.
         scored.sort("key_0", "key_1")
-        .unpivot(names, index="key_0", variable_name="metric", value_name="score")
+        .unpivot(list(scores), index="key_0", variable_name="metric", value_name="score")
         .join(long, on=["key_0", "metric"], maintain_order="left")
         .group_by("key_0", "metric", maintain_order=True)
         .agg(**summaries)
-        for scored in _score_samples(sample, draw, scoring)
+        for scored in _score_samples(sample, draw, scores)
     ]
     nothing = long.with_columns(score=pl.lit(None, pl.Float64)).head(0)
     parts.append(nothing.group_by("key_0", "metric").agg(**summaries))
@@ -412,10 +385,7 @@ def _summarize_samples(
 
 
 def _check_resamples(n_resamples: object) -> int:
-    """Return the option n_resamples as an int.
-
-    Raise an error unless n_resamples is a whole number >= 1.
-    """
+    """Return n_resamples as an int, or raise an error unless it is a whole number >= 1."""
     if not is_whole_number(n_resamples, 1):
         raise ClusterEvalError(
             f"n_resamples: expected a whole number >= 1, got {show_value(n_resamples)}"
@@ -537,11 +507,7 @@ def bootstrap_intervals(
     n_samples, seed = _check_resamples(n_resamples), check_random_state(random_state)
     tail = (1 - check_confidence(confidence)) / 2
     scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
-    scoring = _Scoring(scores, need_expectation(scores))
-    options = options_of_call(LabelOptions)
-    sample = _read_sample(
-        read_contingency_table(frame, label, cluster, options, _BOOTSTRAP_COLUMNS)
-    )
+    sample = _read_sample(frame, label, cluster, _BOOTSTRAP_COLUMNS)
     score = pl.col("score")
     summaries = {
         "std_error": score.std(),
@@ -550,7 +516,7 @@ def bootstrap_intervals(
         "n_resamples": score.count().cast(pl.Int64),
     }
     intervals = _summarize_samples(
-        sample, lambda cells: _draw_bootstrap(cells, n_samples, seed), scoring, summaries
+        sample, lambda cells: _draw_bootstrap(cells, n_samples, seed), scores, summaries
     )
     intervals = intervals.with_columns(pl.col("n_resamples").fill_null(0))
     return _as_given(frame, intervals.select(*sample.keys.values(), *_BOOTSTRAP_COLUMNS))
@@ -652,10 +618,8 @@ def permutation_test(
     check_metric(metric, with_best)
     n_samples, seed = _check_resamples(n_resamples), check_random_state(random_state)
     adjusted = metric == "adjusted_mutual_info_score"
-    scores = external_scores(average_method, beta, adjusted=adjusted)
-    scoring = _Scoring({metric: scores[metric]}, adjusted)
-    options = options_of_call(LabelOptions)
-    sample = _read_sample(read_contingency_table(frame, label, cluster, options, _TEST_COLUMNS))
+    scores = {metric: external_scores(average_method, beta, adjusted=adjusted)[metric]}
+    sample = _read_sample(frame, label, cluster, _TEST_COLUMNS)
     score, value = pl.col("score"), pl.col("value").first()
     sign = -1 if metric_facts()[metric].best in ("0", "low") else 1
     # The scores of equal tables may differ by rounding errors.
@@ -668,7 +632,7 @@ def permutation_test(
         "n_resamples": score.count().cast(pl.Int64),
     }
     tests = _summarize_samples(
-        sample, lambda cells: _draw_permutations(cells, n_samples, seed), scoring, summaries
+        sample, lambda cells: _draw_permutations(cells, n_samples, seed), scores, summaries
     )
     z = (pl.col("value") - pl.col("expected")) / pl.col("std")
     tests = tests.with_columns(

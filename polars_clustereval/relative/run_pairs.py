@@ -34,29 +34,20 @@ from polars_clustereval.base.checks import (
 )
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import align_structs, join_small
+from polars_clustereval.base.tables import options_of_call
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.external.contingency import LabelOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from polars_clustereval.external.contingency import LabelOptions
 
 # ----------------------------------------------------------------------------------------------
 # Options
 # ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinkOptions:
-    """The user's options that determine which clusters are linked."""
-
-    threshold: float
-    min_share: float = 0.0
-
-
-def _check_link_options(options: LinkOptions) -> None:
-    """Raise an error unless 0 < threshold <= 1 and 0 <= min_share <= threshold."""
-    threshold, min_share = options.threshold, options.min_share
+def _check_link_options(threshold: float = 1.0, min_share: float = 0.0) -> tuple[float, float]:
+    """Return the options; check 0 < threshold <= 1 and 0 <= min_share <= threshold."""
     if not (is_number(threshold) and 0 < threshold <= 1):
         raise ClusterEvalError(
             f"threshold: expected a number above 0 and at most 1, got {show_value(threshold)}"
@@ -65,17 +56,13 @@ def _check_link_options(options: LinkOptions) -> None:
         raise ClusterEvalError(
             f"min_share: expected a number from 0 to the threshold, got {show_value(min_share)}"
         )
+    return threshold, min_share
 
 
 def _read_run(
     frame: pl.LazyFrame, parameter: str, columns: dict[str, Column], keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Return the rows of a run that have a cluster, with the partition columns, id and cluster.
-
-    `frame` is the user's argument for `parameter`, which error messages mention. `columns` maps the
-    parameter names id and cluster to the user's arguments, and `keys` maps the internal names of
-    the partition columns to the user's names.
-    """
+    """Return id and cluster of a run's rows that have a cluster; `parameter` is its parameter."""
     try:
         check_column_names(list(keys.values()), "partition_by", frame.collect_schema().names())
         values = [check_groupable(frame, column, name) for name, column in columns.items()]
@@ -108,13 +95,10 @@ def _only_value(name: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -> pl.LazyFrame:
-    """Return one row for each combination of a partition and an id that occurs in either run.
+    """Return one row per id of either run, with its clusters before and after, NULL if absent.
 
-    `before` and `after` are results of _read_run. In the result, the columns before and after
-    contain the id's cluster in the earlier run and in the later run, respectively, or NULL if the
-    id is not in that run. The columns times_before and times_after contain the number of rows in
-    which the id occurs in each run. The runs are concatenated and grouped by id instead of being
-    joined, which reveals ids that occur twice in a run.
+    The columns times_before and times_after contain the number of rows of the id in each run. The
+    runs are concatenated and grouped by id instead of being joined, which reveals repeated ids.
     """
     dtype = before.collect_schema()["cluster"]
     nothing = pl.lit(None, dtype)
@@ -133,12 +117,7 @@ def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -
 
 
 def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
-    """Return expressions that reveal invalid ids in the rows of _pair_ids, keyed by name.
-
-    The columns null_before and null_after contain the number of rows without an id in each run. The
-    columns twice_before and twice_after contain the id if it occurs more than once in the
-    corresponding run. `dtype` is the type of the ids.
-    """
+    """Return null_* (rows without an id) and twice_* (a repeated id) of both runs for _pair_ids."""
     terms = {}
     for run in ("before", "after"):
         times, missing = pl.col(f"times_{run}"), pl.col("id").is_null()
@@ -148,10 +127,7 @@ def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
 
 
 def _summarize_faults(dtype: pl.DataType) -> dict[str, pl.Expr]:
-    """Return aggregates of the columns of _fault_terms, keyed by name.
-
-    Row counts are summed, and ids are reduced to the smallest one.
-    """
+    """Return aggregates of the columns of _fault_terms: sums, and the smallest repeated id."""
     lowest = {
         name: pl.col(name).drop_nulls().first() if dtype.is_nested() else pl.col(name).min()
         for name in ("twice_before", "twice_after")
@@ -178,37 +154,28 @@ def _check_ids(facts: pl.DataFrame) -> None:
 
 @dataclass(frozen=True)
 class RunPair:
-    """Two runs on the same ids, and the frames that are computed from these runs.
-
-    `ids` has one row per id and is the result of _pair_ids. `keys` maps the internal names of the
-    partition columns (key_0, ...) to the user's names. `options` specifies which value marks noise
-    and how noise is counted, and `links` determines which clusters are linked.
-    """
+    """Two runs on the same ids (see _pair_ids), and the frames that are computed from them."""
 
     ids: pl.LazyFrame
     keys: dict[str, str]
     options: LabelOptions
-    links: LinkOptions
-
-    def _is_noise(self, run: str) -> pl.Expr:
-        """Return whether the cluster in `run`, which is 'before' or 'after', is the noise value."""
-        dtype = self.ids.collect_schema()[run]
-        return equals_noise(pl.col(run), self.options.noise, dtype)
+    threshold: float
+    min_share: float
 
     @cached_property
     def cells(self) -> pl.LazyFrame:
-        """One row per combination of clusters in the two runs, with its number of ids.
+        """One row per combination of clusters before and after, with its number of ids n.
 
-        The columns before and after contain the clusters from the user's frames, or NULL if the ids
-        are not in that run. The column n contains the number of ids. The column singleton_id
-        contains the id if either cluster in the row is a singleton. The flags in_before and
-        in_after tell whether the ids are in the corresponding run and are not dropped as noise. The
-        columns old and new contain the clusters that are tracked. Collecting the frame raises an
-        error if an id is NULL or occurs twice in a run.
+        The flags in_before and in_after tell whether the ids are in the run and not dropped as
+        noise. The columns old and new contain the clusters that are tracked. The column
+        singleton_id contains the id if either cluster is a singleton.
         """
-        noise_as = self.options.noise_as
-        noisy = {run: self._is_noise(run) for run in ("before", "after")}
-        dtype = self.ids.collect_schema()["id"]
+        noise_as, schema = self.options.noise_as, self.ids.collect_schema()
+        noisy = {
+            run: equals_noise(pl.col(run), self.options.noise, schema[run])
+            for run in ("before", "after")
+        }
+        dtype = schema["id"]
         is_singleton = pl.lit(noise_as == "singletons") & (noisy["before"] | noisy["after"])
         rows = self.ids.with_columns(
             singleton_id=pl.when(is_singleton).then("id"), **_fault_terms(dtype)
@@ -231,28 +198,18 @@ class RunPair:
 
     @cached_property
     def old_clusters(self) -> pl.LazyFrame:
-        """One row per cluster of the earlier run, with three counts of ids.
-
-        The count n_before includes all ids in the cluster `old`, n_left includes only the ids that
-        have left, and stayed_before includes only the ids that have stayed.
-        """
+        """One row per cluster `old`, with its ids n_before, of which n_left and stayed_before."""
         return self._sum_clusters("old", "in_after", ("n_before", "n_left", "stayed_before"))
 
     @cached_property
     def new_clusters(self) -> pl.LazyFrame:
-        """One row per cluster of the later run, with three counts of ids.
-
-        The count n_after includes all ids in the cluster `new`, n_joined includes only the ids that
-        have joined, and stayed_after includes only the ids that were in the earlier run.
-        """
+        """One row per cluster `new`, with its ids n_after, of which n_joined and stayed_after."""
         return self._sum_clusters("new", "in_before", ("n_after", "n_joined", "stayed_after"))
 
     def _sum_clusters(self, cluster: str, in_other: str, names: Sequence[str]) -> pl.LazyFrame:
-        """Return one row per value of `cluster`, with three counts of ids.
+        """Return one row per value of `cluster`, with three counts, which are called `names`.
 
-        `names` contains the names of the three counts: all ids, the ids that are only in this run,
-        and the ids that are in both runs. `in_other` is the column of `cells` that tells whether
-        the ids are in the other run.
+        The counts are all ids, the ids that are only in this run, and the ids that are in both.
         """
         n, stayed = pl.col("n"), pl.col(in_other)
         terms = (n, pl.when(stayed).then(0).otherwise(n), pl.when(stayed).then(n).otherwise(0))
@@ -262,12 +219,9 @@ class RunPair:
 
     @cached_property
     def overlaps(self) -> pl.LazyFrame:
-        """One row per pair of clusters that share ids.
+        """One row per pair of tracked clusters that share n ids, with share_before and share_after.
 
-        The columns are the partition columns, old, new, n, share_before, share_after, is_link and
-        the other columns of old_clusters and new_clusters. The column n contains the number of
-        common ids. The shares are n divided by the number of ids in the old cluster (share_before)
-        or in the new cluster (share_after), counting only ids that are in both runs.
+        The other columns are is_link and those of old_clusters and new_clusters.
         """
         pairs = self.cells.filter(pl.col("old").is_not_null() & pl.col("new").is_not_null())
         pairs = pairs.select(*self.keys, "old", "new", "n")
@@ -276,7 +230,7 @@ class RunPair:
         shares = {run: ratio(pl.col("n"), pl.col(f"stayed_{run}")) for run in ("before", "after")}
         pairs = pairs.with_columns(**{f"share_{run}": x for run, x in shares.items()})
         greater = pl.max_horizontal("share_before", "share_after")
-        return pairs.with_columns(is_link=greater >= self.links.threshold).cache()
+        return pairs.with_columns(is_link=greater >= self.threshold).cache()
 
     def join_overlaps(self) -> pl.LazyFrame:
         """Return `cells` with is_moved, which marks ids in both runs whose clusters are not linked.
@@ -292,19 +246,11 @@ class RunPair:
 
 
 def read_run_pair(
-    frames: tuple[object, object],
-    columns: dict[str, Column],
-    options: LabelOptions,
-    links: LinkOptions,
-    results: Sequence[str],
+    frames: tuple[object, object], columns: dict[str, Column], results: Sequence[str]
 ) -> RunPair:
-    """Check the user's arguments and return the two runs.
-
-    `frames` contains the arguments frame_before and frame_after, and `columns` maps the parameter
-    names id and cluster to the user's arguments. `results` lists the names of the other result
-    columns, which must differ from those of the partition columns.
-    """
-    _check_link_options(links)
+    """Check the user's frames and columns and the options of the call, and return the two runs."""
+    options = options_of_call(LabelOptions)
+    shares = options_of_call(_check_link_options)
     check_noise_as(options.noise, options.noise_as)
     parameters = ("frame_before", "frame_after")
     lazy = [check_is_frame(frame, name) for frame, name in zip(frames, parameters, strict=True)]
@@ -316,4 +262,4 @@ def read_run_pair(
     _check_same_types(before, after, keys)
     if options.noise is not None:
         check_noise_value(options.noise, before.collect_schema()["cluster"])
-    return RunPair(_pair_ids(before, after, keys), keys, options, links)
+    return RunPair(_pair_ids(before, after, keys), keys, options, *shares)

@@ -36,7 +36,7 @@ from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import ContingencyTable, LabelOptions, is_noise
-from polars_clustereval.external.report import external_scores, score_partitions
+from polars_clustereval.external.report import external_scores, need_expectation, score_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,10 +63,8 @@ _CELLS = {"code_1": pl.Int64, "code_2": pl.Int64, "n": pl.Int64}
 class _RunTable:
     """The runs in a user's frame, with integer codes in place of the user's values.
 
-    `rows` contains the user's rows that have a cluster, with the partition columns, run, id and
-    cluster. `keys` maps the internal names of the partition columns (key_0, ...) to the user's
-    names. `options` specifies which value marks noise and how noise is counted. `reference` is the
-    run with which the other runs are compared, or None.
+    `rows` contains the partition columns, run, id and cluster of all rows that have a cluster.
+    `reference` is the run with which the other runs are compared, or None.
     """
 
     rows: pl.LazyFrame
@@ -76,11 +74,9 @@ class _RunTable:
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
-        """One row per run and cluster, with the cluster's size n and the flag is_singleton.
+        """One row per run and cluster, with the number of rows n and the flag is_singleton.
 
-        The size n is the number of rows, and is_singleton marks noise that counts as singletons.
-        Dropped noise is not included. Collecting the frame raises an error if a run or an id is
-        NULL.
+        The flag marks noise that counts as singletons. Dropped noise is not included.
         """
         groups = self.rows.group_by(*self.keys, "run", "cluster").agg(n=pl.len().cast(pl.Int64))
         counts = self.rows.select(pl.col("run", "id").null_count())
@@ -93,11 +89,9 @@ class _RunTable:
 
     @cached_property
     def runs(self) -> pl.LazyFrame:
-        """One row per run, in sorted order, with n, run_no, rank and is_reference.
+        """One row per run, in sorted order, with its number of rows n and the flag is_reference.
 
-        The size n is the number of rows in the run. The column run_no numbers all runs across
-        partitions, and rank numbers the runs within each partition. Both numberings start at 0. The
-        flag is_reference marks the reference run.
+        The columns run_no and rank number the runs from 0, in all partitions and in their own.
         """
         sizes = self.clusters.group_by(*self.keys, "run").agg(pl.col("n").sum())
         counts = sizes.group_by(list(self.keys) or pl.lit(0)).agg(runs=pl.len(), rows=pl.sum("n"))
@@ -123,10 +117,9 @@ class _RunTable:
 
     @cached_property
     def coded_rows(self) -> pl.LazyFrame:
-        """The rows that are counted, each with rank, is_reference, id_no and code.
+        """The rows that are counted, with rank and is_reference of the run, id_no and code.
 
-        The columns rank and is_reference describe the run, and id_no numbers all ids across
-        partitions. The code identifies the cluster, and each singleton has its own code.
+        The number id_no identifies an id in all partitions. Each singleton has its own code.
         """
         of_id, of_cluster = [*self.keys, "id"], [*self.keys, "run", "cluster"]
         ids = self.rows.group_by(of_id).agg().with_row_index("id_no")
@@ -138,13 +131,11 @@ class _RunTable:
         return rows.select("rank", "is_reference", "id_no", code=code)
 
     def count_cells(self, pair_runs: Callable[[pl.DataFrame], list[pl.LazyFrame]]) -> pl.LazyFrame:
-        """Return the contingency cells for each pair of runs that `pair_runs` forms.
+        """Return the contingency cells (code_1, code_2, n) for each pair of runs.
 
-        A cell contains the codes of two clusters (code_1 and code_2) and the number of their common
-        ids (n). `pair_runs` receives the coded rows, sorted by rank and id. It returns frames with
-        the columns code_1 and code_2, and with one row for each id that is in both runs of a pair.
-        `pair_runs` is called when the result is collected, because the number of runs is unknown
-        before then. Collecting the result raises an error if an id occurs twice in a run.
+        `pair_runs` receives the coded rows, sorted by rank and id_no. It returns frames with code_1
+        and code_2, with one row for each id that is in both runs of a pair. It is called when the
+        result is collected, because the number of runs is unknown before then.
         """
 
         def cells_of_pairs(coded: pl.DataFrame) -> pl.DataFrame:
@@ -205,15 +196,10 @@ def _check_missing(counts: pl.DataFrame) -> None:
 def _read_runs(
     frame: pl.DataFrame | pl.LazyFrame,
     columns: dict[str, Column],
-    options: LabelOptions,
     results: Sequence[str],
 ) -> _RunTable:
-    """Check the user's arguments and return the runs in `frame`.
-
-    `columns` maps the parameter names run, id and cluster to the user's arguments. `results` lists
-    the names of the other result columns, which must differ from those of the partition columns.
-    """
-    lazy = check_frame(frame)
+    """Check the user's columns and the options of the call, and return the runs in `frame`."""
+    options, lazy = options_of_call(LabelOptions), check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
     keys = check_partition_keys(lazy, options.partition_by, results)
     values = [check_groupable(lazy, column, name) for name, column in columns.items()]
@@ -226,25 +212,19 @@ def _read_runs(
 # ----------------------------------------------------------------------------------------------
 
 
-def needs_expectation(metric: str) -> bool:
-    """Return whether a metric needs the expected mutual information, which is slow to compute."""
-    return metric in ("adjusted_mutual_info_score", "expected_mutual_info")
-
-
-def score_of_metric(metric: str, average_method: str, beta: float) -> pl.Expr:
-    """Return a metric of external_report as an expression over the columns of external_statistics.
-
-    The parameters are options of run_agreement. Raise an error if an option is invalid.
-    """
+def score_of_metric(metric: str, average_method: str, beta: float) -> Terms:
+    """Check a metric of external_report and its options, and return it as the term "score"."""
     check_metric(metric, list(metrics_of("external_report")))
-    return external_scores(average_method, beta, adjusted=needs_expectation(metric))[metric]
+    # The expected mutual information is slow to compute.
+    adjusted = metric in ("adjusted_mutual_info_score", "expected_mutual_info")
+    return {"score": external_scores(average_method, beta, adjusted=adjusted)[metric]}
 
 
 def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
     """Return one frame per rank, pairing the runs of that rank with all runs of a higher rank.
 
-    `coded` is sorted by rank. A single join for all pairs would match each row of an id with all
-    other rows of that id. Such a join would find twice as many matches and take ten times as long.
+    A single join for all pairs would match each row of an id with all other rows of that id: it
+    would find twice as many matches and take ten times as long.
     """
     pairs, start = [], 0
     for n in coded.group_by("rank", maintain_order=True).len().get_column("len"):
@@ -255,8 +235,8 @@ def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
     return pairs
 
 
-def _score_pairs(table: _RunTable, metric: str, score: pl.Expr) -> pl.LazyFrame:
-    """Return the score and number of common ids (total) for each pair of runs that share ids."""
+def _score_pairs(table: _RunTable, score: Terms) -> pl.LazyFrame:
+    """Return pair, total (the number of common ids) and score for each pair that shares ids."""
     one, zero = pl.lit(1, pl.Int64), pl.lit(0, pl.Int64)
     run_no_1, run_no_2 = (pl.col(code) // _CODES_OF_RUN for code in ("code_1", "code_2"))
     groups = table.count_cells(_pair_all_runs).select(
@@ -269,17 +249,12 @@ def _score_pairs(table: _RunTable, metric: str, score: pl.Expr) -> pl.LazyFrame:
         n_noise=zero,
     )
     cells = ContingencyTable(groups, {"pair": "pair"}).cache_groups()
-    scores: Terms = {"score": score}
-    scored = score_partitions(cells, scores, adjusted=needs_expectation(metric))
+    scored = score_partitions(cells, score, adjusted=need_expectation(score))
     return scored.select("pair", "total", "score")
 
 
 def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per pair of runs, with the two runs, their counts of ids and their score.
-
-    The counts are n, n_only_1 and n_only_2, as in run_agreement. The columns run_no_1 and run_no_2
-    contain the numbers of the two runs. `scored` is the result of _score_pairs.
-    """
+    """Return one row per pair of runs, with run_no_1, run_no_2 and the columns of run_agreement."""
     lower, higher = (
         table.runs.select(*table.keys, **{f"{name}_{i}": name for name in ("run", "run_no", "n")})
         for i in (1, 2)
@@ -300,7 +275,7 @@ def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _check_same_ids(first: pl.DataFrame) -> None:
-    """Raise an error if `first` contains a row, that is, a pair of runs with different ids."""
+    """Raise an error for the pair of runs with different ids in `first`, if there is one."""
     for pair in first.iter_rows(named=True):
         run_1, run_2 = show_value(pair["run_1"]), show_value(pair["run_2"])
         raise ClusterEvalError(
@@ -310,16 +285,9 @@ def _check_same_ids(first: pl.DataFrame) -> None:
         )
 
 
-def _agree(
-    table: _RunTable, metric: str, score: pl.Expr, *, require_same_ids: bool
-) -> pl.LazyFrame:
-    """Return the sorted rows of _list_pairs, with an id check that runs on collection.
-
-    The check raises an error if `require_same_ids` is True and the ids of two runs differ. `metric`
-    and `require_same_ids` are options of run_agreement, and `score` comes from score_of_metric.
-    """
-    pairs = _list_pairs(table, _score_pairs(table, metric, score))
-    pairs = pairs.sort("run_no_1", "run_no_2")
+def _agree(table: _RunTable, score: Terms, *, require_same_ids: bool) -> pl.LazyFrame:
+    """Return the sorted rows of _list_pairs, whose ids are checked if they must be the same."""
+    pairs = _list_pairs(table, _score_pairs(table, score)).sort("run_no_1", "run_no_2")
     if not require_same_ids:
         return pairs
     differ = pairs.filter(pl.col("n_only_1") + pl.col("n_only_2") > 0).head(1)
@@ -327,10 +295,7 @@ def _agree(
 
 
 def _rank_runs(table: _RunTable, pairs: pl.LazyFrame, *, is_low_best: bool) -> pl.LazyFrame:
-    """Return the rows of run_consensus, with the most central run of each partition first.
-
-    `pairs` is the result of _agree. Mean scores that agree to 12 decimals count as ties.
-    """
+    """Return the rows of run_consensus. Mean scores that agree to 12 decimals count as ties."""
     sides = (pairs.select("score", run_no=f"run_no_{i}") for i in (1, 2))
     means = (
         pl.concat(sides)
@@ -363,10 +328,7 @@ def _rank_runs(table: _RunTable, pairs: pl.LazyFrame, *, is_low_best: bool) -> p
 
 
 def _check_reference(reference: object, dtype: pl.DataType) -> pl.Expr:
-    """Return the reference run as a literal of type `dtype`, which is the type of the column run.
-
-    Raise an error unless the value can be converted to `dtype` without being changed.
-    """
+    """Return the reference run as a literal of `dtype`, the type of the column run."""
     if reference is None:
         raise ClusterEvalError(
             f"reference: expected a value of the type of run ({dtype}), got NULL"
@@ -375,11 +337,7 @@ def _check_reference(reference: object, dtype: pl.DataType) -> pl.Expr:
 
 
 def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
-    """Add the column is_reference to `runs`: whether a run is the one named `reference`.
-
-    `runs` has one row per run. Raise an error if `reference` is not a value of the type of the
-    column run. On collection, raise an error if there are runs but none of them is `reference`.
-    """
+    """Add is_reference to the runs. On collection, raise an error if no run is `reference`."""
     value = _check_reference(reference, runs.collect_schema()["run"])
     is_reference = pl.col("run") == value
     # The reference is sorted together with the runs, because lists and structs cannot be compared
@@ -387,11 +345,9 @@ def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
     named = runs.select("run", is_given=pl.lit(False)).unique()
     given = pl.LazyFrame({"is_given": [True]}).select(run=value, is_given="is_given")
     listed = pl.concat([named, given]).sort("run", nulls_last=True)
-    is_given = pl.col("is_given")
-    places = {"below": 1, "above": -1}
-    others = {name: pl.col("run").shift(n).filter(is_given).first() for name, n in places.items()}
+    below, above = (pl.col("run").shift(n).filter("is_given").first() for n in (1, -1))
     counts = runs.select(n_runs=pl.len(), n_found=is_reference.sum())
-    facts = counts.join(listed.select(**others), how="cross")
+    facts = counts.join(listed.select(below=below, above=above), how="cross")
 
     def refuse_unknown_run(facts: pl.DataFrame) -> None:
         """Raise an error if there are runs but none of them is the reference."""
@@ -415,12 +371,9 @@ def _pair_with_reference(coded: pl.DataFrame) -> list[pl.LazyFrame]:
 
 
 def _best_jaccard(cells: pl.LazyFrame) -> pl.LazyFrame:
-    """Return each reference cluster's best Jaccard index in each of the other runs.
+    """Return code, other_run_no and jaccard: a reference cluster's best match in another run.
 
-    A reference cluster is a cluster of the reference run. The result has the columns code (the
-    reference cluster), other_run_no and jaccard. In `cells`, code_1 is a reference cluster, code_2
-    is a cluster of another run, and n is the number of ids in both clusters. Cluster sizes are sums
-    over cells, so they include only ids that are in both runs.
+    Cluster sizes are sums over cells, so they include only ids that are in both runs.
     """
     cells = cells.select(
         "n", code="code_1", other_code="code_2", other_run_no=pl.col("code_2") // _CODES_OF_RUN
@@ -530,11 +483,9 @@ def run_agreement(
     >>> ce.run_agreement(runs, "id", "run", "cluster").rows()
     [(1, 2, 4, 0, 0, 1.0), (1, 3, 3, 1, 0, -0.5), (2, 3, 3, 1, 0, -0.5)]
     """
-    expression = score_of_metric(metric, average_method, beta)
-    options = options_of_call(LabelOptions)
-    columns = {"run": run, "id": id, "cluster": cluster}
-    table = _read_runs(frame, columns, options, _AGREEMENT)
-    pairs = _agree(table, metric, expression, require_same_ids=require_same_ids)
+    score = score_of_metric(metric, average_method, beta)
+    table = _read_runs(frame, {"run": run, "id": id, "cluster": cluster}, _AGREEMENT)
+    pairs = _agree(table, score, require_same_ids=require_same_ids)
     return to_user_frame(frame, pairs.select(*table.keys, *_AGREEMENT), table.keys)
 
 
@@ -603,17 +554,15 @@ def run_consensus(
     >>> ce.run_consensus(runs, "id", "run", "cluster").select("run", "mean_score", "rank").rows()
     [(1, 0.5, 1), (2, 0.5, 2), (3, 0.0, 3)]
     """
-    expression = score_of_metric(metric, average_method, beta)
+    score = score_of_metric(metric, average_method, beta)
     best = metric_facts()[metric].best
     if not best:
         raise ClusterEvalError(
             f"metric '{metric}' has no best value, so no run is the most central; "
             "use another metric"
         )
-    options = options_of_call(LabelOptions)
-    columns = {"run": run, "id": id, "cluster": cluster}
-    table = _read_runs(frame, columns, options, _CONSENSUS)
-    pairs = _agree(table, metric, expression, require_same_ids=require_same_ids)
+    table = _read_runs(frame, {"run": run, "id": id, "cluster": cluster}, _CONSENSUS)
+    pairs = _agree(table, score, require_same_ids=require_same_ids)
     ranks = _rank_runs(table, pairs, is_low_best=best in ("0", "low"))
     return to_user_frame(frame, ranks, table.keys)
 
@@ -685,9 +634,7 @@ def cluster_stability(
     >>> stability.select("cluster", "n", "n_runs", "mean_jaccard").rows()
     [(0, 1, 1, 0.5), (1, 2, 1, 0.5), (2, 1, 0, None)]
     """
-    options = options_of_call(LabelOptions)
-    columns = {"run": run, "id": id, "cluster": cluster}
-    table = _read_runs(frame, columns, options, _STABILITY)
+    table = _read_runs(frame, {"run": run, "id": id, "cluster": cluster}, _STABILITY)
     _check_reference(reference, table.rows.collect_schema()["run"])
     table = replace(table, reference=reference)
     jaccard = pl.col("jaccard")

@@ -13,10 +13,9 @@ import polars as pl
 
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_small, to_user_frame
-from polars_clustereval.base.tables import options_of_call, table_function
-from polars_clustereval.external.contingency import LabelOptions
+from polars_clustereval.base.tables import table_function
 
-from .run_pairs import LinkOptions, RunPair, read_run_pair
+from .run_pairs import RunPair, read_run_pair
 
 if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
@@ -36,13 +35,11 @@ _IDS_AFTER = ("n_after", "n_joined", "stayed_after")
 
 
 def _count_links(pair: RunPair) -> pl.LazyFrame:
-    """Return the linked pairs in `pair.overlaps`, with the number of links of each cluster.
+    """Return the links of `pair.overlaps` with the links of each cluster, n_parts and n_sources.
 
-    The flags counts_before and counts_after tell whether the link counts for the old cluster and
-    for the new cluster, respectively. The columns n_parts and n_sources contain the numbers of
-    links that count for the old cluster and for the new cluster, respectively.
+    The flags counts_before and counts_after tell for which of its two clusters a link counts.
     """
-    least = pair.links.min_share
+    least = pair.min_share
     links = pair.overlaps.filter("is_link").with_columns(
         counts_before=pl.col("share_before") >= least, counts_after=pl.col("share_after") >= least
     )
@@ -57,7 +54,7 @@ def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
     """Return the linked pairs that have their own rows in transition_sides.
 
     A row of the kind `match` represents both clusters of a pair, a `part` represents the new
-    cluster, and a `source` represents the old cluster. `links` is the result of _count_links.
+    cluster, and a `source` represents the old cluster.
     """
     only_of_old = pl.col("counts_before") & (pl.col("n_parts") == 1)
     only_of_new = pl.col("counts_after") & (pl.col("n_sources") == 1)
@@ -74,59 +71,35 @@ def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
     return pairs.filter(pl.col("kind").is_not_null()).select(*pair.keys, *_SIDES)
 
 
-def _clusters_without_match(
-    clusters: pl.LazyFrame, by: list[str], linked: pl.LazyFrame, names: dict[str, Any]
-) -> pl.LazyFrame:
-    """Return the rows of transition_sides for clusters with several links or no links.
-
-    `clusters` contains the clusters of one run, with the key `by`, and `linked` contains the links
-    that count for these clusters. `names` specifies the columns to use. The entry `sums` lists the
-    columns to sum over the linked clusters, which are in the other run. The entry `other` is the
-    key of the linked clusters, and `most` is the column with the number of links that count for a
-    linked cluster. The entries `n_own` and `n_other` are the columns for the number of a row's own
-    clusters and the number of its linked clusters. `names` also includes the row kinds `several`
-    (for clusters with several links) and `none` (for clusters with no links).
-    """
+def _clusters_without_match(pair: RunPair, links: pl.LazyFrame, own: str) -> pl.LazyFrame:
+    """Return the rows of transition_sides for `own` ("old" or "new") clusters without a match."""
+    if own == "old":
+        other, clusters, linked = "new", pair.old_clusters, links.filter("counts_before")
+        several, none, most, ids = "split", "gone", "n_sources", _IDS_AFTER
+    else:
+        other, clusters, linked = "old", pair.new_clusters, links.filter("counts_after")
+        several, none, most, ids = "merged", "new", "n_parts", _IDS_BEFORE
+    by = [*pair.keys, own]
     sums = linked.group_by(by).agg(
-        pl.col("n", *names["sums"]).sum(),
-        pl.len().cast(pl.Int64).alias(names["n_other"]),
-        is_both=(pl.col(names["most"]) > 1).any(),
+        pl.col("n", *ids).sum(),
+        pl.len().cast(pl.Int64).alias(f"n_{other}"),
+        is_both=(pl.col(most) > 1).any(),
     )
-    joined = join_small(clusters, by, sums, how="left")
-    n_other = pl.col(names["n_other"]).fill_null(0)
-    kind = pl.when(n_other > 1).then(pl.lit(names["several"])).otherwise(pl.lit(names["none"]))
-    dtype = clusters.collect_schema()[by[-1]]
-    rows = joined.filter(n_other != 1).with_columns(
-        pl.col("n", *names["sums"], names["n_other"]).fill_null(0),
+    n_other = pl.col(f"n_{other}").fill_null(0)
+    kind = pl.when(n_other > 1).then(pl.lit(several)).otherwise(pl.lit(none))
+    rows = join_small(clusters, by, sums, how="left").filter(n_other != 1)
+    rows = rows.with_columns(
+        pl.col("n", *ids, f"n_{other}").fill_null(0),
         pl.col("is_both").fill_null(False),
-        pl.lit(1, pl.Int64).alias(names["n_own"]),
-        pl.lit(None, dtype).alias(names["other"]),
+        pl.lit(1, pl.Int64).alias(f"n_{own}"),
+        pl.lit(None, clusters.collect_schema()[own]).alias(other),
         kind=kind,
     )
-    return rows.select(*by[:-1], *_SIDES)
-
-
-def _split_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows for old clusters with several links (kind split) or no links (kind gone)."""
-    names = {"sums": _IDS_AFTER, "other": "new", "n_other": "n_new", "n_own": "n_old"}
-    names |= {"most": "n_sources", "several": "split", "none": "gone"}
-    linked = links.filter("counts_before")
-    return _clusters_without_match(pair.old_clusters, [*pair.keys, "old"], linked, names)
-
-
-def _merged_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows for new clusters with several links (kind merged) or no links (kind new)."""
-    names = {"sums": _IDS_BEFORE, "other": "old", "n_other": "n_old", "n_own": "n_new"}
-    names |= {"most": "n_parts", "several": "merged", "none": "new"}
-    linked = links.filter("counts_after")
-    return _clusters_without_match(pair.new_clusters, [*pair.keys, "new"], linked, names)
+    return rows.select(*pair.keys, *_SIDES)
 
 
 def _transition_of_kind() -> pl.Expr:
-    """Return the transition that corresponds to the kind of a row.
-
-    A match is kept, grown or shrunk, depending on how its number of ids changes.
-    """
+    """Return the transition of a kind; a match is kept, grown or shrunk."""
     kind, n_before, n_after = pl.col("kind"), pl.col("n_before"), pl.col("n_after")
     return (
         pl.when(kind == "part")
@@ -144,25 +117,20 @@ def _transition_of_kind() -> pl.Expr:
 
 
 def transition_sides(pair: RunPair) -> pl.LazyFrame:
-    """Return the unsorted rows of run_transitions.
+    """Return the unsorted rows of run_transitions, each with old and new clusters on its two sides.
 
-    Each row has old clusters on one side and new clusters on the other. The columns old and new
-    contain the only cluster on each side, or NULL if a side has no cluster or several clusters. The
-    kind is match, part, source, split, merged, gone or new. The columns n_old and n_new contain the
-    numbers of clusters on each side, and n contains the number of ids in linked pairs. The flag
+    The columns old and new contain the only cluster of a side, or NULL, and n_old and n_new contain
+    its number of clusters. The kind is match, part, source, split, merged, gone or new. The flag
     is_both tells whether a part of a split cluster is itself merged, or a source of a merged
-    cluster is itself split. The column transition contains the word for the kind, and ambiguity
-    contains the reason to doubt the transition, or NULL. The other columns are the partition
-    columns, the counts of ids summed over each side, share_before and share_after.
+    cluster is itself split. The counts of ids are summed over each side.
     """
     links = _count_links(pair)
-    sides = pl.concat(
-        [_linked_pairs(pair, links), _split_clusters(pair, links), _merged_clusters(pair, links)]
-    ).with_columns(
+    unmatched = (_clusters_without_match(pair, links, own) for own in ("old", "new"))
+    sides = pl.concat([_linked_pairs(pair, links), *unmatched]).with_columns(
         share_before=ratio(pl.col("n"), pl.col("stayed_before")),
         share_after=ratio(pl.col("n"), pl.col("stayed_after")),
     )
-    threshold, kind = pair.links.threshold, pl.col("kind")
+    threshold, kind = pair.threshold, pl.col("kind")
     of_old = kind.is_in(["match", "source", "split", "gone"])
     of_new = kind.is_in(["match", "part", "merged", "new"])
     ambiguity = (
@@ -309,12 +277,8 @@ def run_transitions(
     >>> transitions.select("cluster_before", "cluster_after", "transition").rows()
     [('a', 'x', 'grown'), ('b', None, 'split'), ('b', 'y', 'split'), ('b', 'z', 'split')]
     """
-    options = options_of_call(LabelOptions)
     frames = (frame_before, frame_after)
-    links = LinkOptions(threshold=threshold, min_share=min_share)
-    pair: RunPair = read_run_pair(
-        frames, {"id": id, "cluster": cluster}, options, links, tuple(_TRANSITIONS)
-    )
+    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, tuple(_TRANSITIONS))
     sides = transition_sides(pair).sort(
         *pair.keys, "old", "new", nulls_last=[*(True for _ in pair.keys), True, False]
     )
@@ -373,12 +337,8 @@ def transition_overlaps(
     >>> overlaps.select("cluster_before", "cluster_after", "share_before", "share_after").rows()
     [('a', 'x', 1.0, 1.0), ('b', 'y', 0.5, 1.0), ('b', 'z', 0.5, 1.0)]
     """
-    options = options_of_call(LabelOptions)
     frames = (frame_before, frame_after)
-    links = LinkOptions(threshold=threshold)
-    pair: RunPair = read_run_pair(
-        frames, {"id": id, "cluster": cluster}, options, links, tuple(_OVERLAPS)
-    )
+    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, tuple(_OVERLAPS))
     n_either = pl.col("stayed_before") + pl.col("stayed_after") - pl.col("n")
     pairs = pair.overlaps.with_columns(jaccard=ratio(pl.col("n"), n_either))
     pairs = pairs.sort(*pair.keys, "old", "new", nulls_last=True)
@@ -434,10 +394,8 @@ def moved_ids(
     >>> ce.moved_ids(before, after, "id", "cluster").rows()
     [(3, 'b', 'x'), (6, 'b', None)]
     """
-    options = options_of_call(LabelOptions)
     frames = (frame_before, frame_after)
-    links = LinkOptions(threshold=threshold)
-    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, options, links, _MOVES)
+    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, _MOVES)
     cells = pair.join_overlaps()
     is_one_sided = pl.col("in_before") != pl.col("in_after")
     by = [*pair.keys, "before", "after"]
@@ -504,9 +462,8 @@ def affected_ids(
     >>> affected.select("id", "cluster_after", "n_kept", "n_lost", "n_gained").rows()
     [(1, 'x', 0, 0, 1), (2, 'y', 1, 1, 0), (3, 'y', 1, 1, 0), (4, 'z', 0, 2, 0), (5, 'x', 0, 0, 1)]
     """
-    options = options_of_call(LabelOptions)
-    frames, links = (frame_before, frame_after), LinkOptions(threshold=1.0)
-    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, options, links, _AFFECTED)
+    frames = (frame_before, frame_after)
+    pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, _AFFECTED)
     keys: list[str] = list(pair.keys)
     in_before, in_after = pl.col("in_before"), pl.col("in_after")
     cells = pair.cells.filter(in_before | in_after)

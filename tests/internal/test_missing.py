@@ -13,7 +13,6 @@ import polars_clustereval as ce
 from tests.support import registry
 from tests.support.engines import DuckDB, Engine, Row, fails
 from tests.support.point_engines import assert_points, call
-from tests.support.sweep_engines import call_sweep
 
 if TYPE_CHECKING:
     import duckdb
@@ -185,12 +184,12 @@ def test_other_tables(side: Engine, case: str) -> None:
     table, given, options = OTHER_CALLS[case]
     columns = {"k": pl.lit(3), "fold": pl.col("id") % 2, "removed": pl.col("id") % 3 + 1}
     gaps, left = POINTS.with_columns(**columns), LEFT.with_columns(**columns)
-    found = call_sweep(side, table, gaps, *given, missing="drop", **options)
-    wanted = call_sweep(side, table, left, *given, **options)
+    found = side.call(table, gaps, *given, missing="drop", **options)
+    wanted = side.call(table, left, *given, **options)
     assert wanted
     assert_points(found, wanted, tolerance=1e-12, floor=1e-13)
     with fails(side, "got NULL in column x (7 rows are at fault: 3 in column x, 3 in column y, "):
-        call_sweep(side, table, gaps, *given, **options)
+        side.call(table, gaps, *given, **options)
 
 
 def test_the_tables_of_other_calls_are_all_there() -> None:

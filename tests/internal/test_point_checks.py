@@ -15,8 +15,8 @@ from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
 from tests.support.doors import refused, refused_values
-from tests.support.engines import DuckDB, Engine, fails, make, quoted
-from tests.support.point_engines import FUNCTIONS, call, call_by_case, value_sql, vector_sql
+from tests.support.engines import DuckDB, Engine, column_sql, fails, literal, make, quoted
+from tests.support.point_engines import FUNCTIONS, call, call_by_case
 from tests.support.point_faults import (
     FAULTS,
     FINITE,
@@ -254,7 +254,7 @@ def reader(
 ) -> dict[str, Callable[[], object]]:
     """What refuses vectors and noise of a wrong type: in SQL the macro that checks the columns."""
     if isinstance(side, DuckDB):
-        query = arguments_sql(vector_sql(vector), noise=value_sql(arguments.get("noise")))
+        query = arguments_sql(column_sql(vector), noise=literal(arguments.get("noise")))
         return {query: partial(side.rows, query, frame)}
     return {name: deferred_call(side, name, frame, vector, **arguments) for name in FUNCTIONS}
 

@@ -37,7 +37,6 @@ from tests.support.state_engines import (
     COUNTS,
     LISTS,
     WITHOUT_EUCLIDEAN,
-    call_states,
     merged,
     reports_of,
     states_of,
@@ -462,7 +461,7 @@ TABLES = (
 def test_a_missing_column(side: Engine, function: str, column: str, empty: bool) -> None:
     states = state_frame().drop(column)
     with fails(side, f"states: column '{column}' not found"):
-        call_states(side, function, states.clear() if empty else states)
+        side.call(function, states.clear() if empty else states)
 
 
 @pytest.mark.parametrize("function", TABLES)
@@ -499,7 +498,7 @@ def test_a_value_at_fault(side: Engine, function: str, column: str, value: Any, 
     types = {"n": pl.Float64 if isinstance(value, float) else pl.Int64}
     frame = pl.DataFrame(rows, schema_overrides=types)
     with fails(side, f"states: expected {words}"):
-        call_states(side, function, frame)
+        side.call(function, frame)
 
 
 @pytest.mark.parametrize(
@@ -536,7 +535,7 @@ def test_a_column_of_another_type(
     other = name.list.first() if to == "x" else name.cast(to)
     states = state_frame().with_columns(other)
     with fails(side, f"states: expected {words}"):
-        call_states(side, function, states.clear() if empty else states)
+        side.call(function, states.clear() if empty else states)
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,12 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 import polars_clustereval as ce
-from tests.support.engines import DuckDB, Engine, Row, literal, with_keys
-from tests.support.point_engines import assert_points, vector_sql
+from tests.support.point_engines import assert_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from tests.support.engines import Engine, Row
 
 DISTANCES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine")
 
@@ -29,21 +30,7 @@ def assign(
     **arguments: Any,
 ) -> list[Row]:
     """The rows of assign_nearest; partition_by names one column of both frames."""
-    if not isinstance(engine, DuckDB):
-        return engine.call("assign_nearest", frame, vector, centers, **arguments)
-    key = arguments.pop("partition_by", None)
-    parts = [
-        f"{name} := {value if name == 'id' else literal(value)}"
-        for name, value in arguments.items()
-    ]
-    parts += [f'partition_by := "{key}"'] if key else []
-    query = ", ".join(["assignments", vector_sql(vector), "centers", *parts])
-    tables = {
-        "assignments": frame,
-        "centers": centers.rename({key: "partition_key"} if key else {}),
-    }
-    rows = engine.ask(f"FROM clustereval.assign_nearest({query})", **tables)
-    return [with_keys(row, [key] if key else []) for row in rows]
+    return engine.call("assign_nearest", frame, vector, centers, **arguments)
 
 
 def frame_of_vectors(x: NDArray[Any]) -> pl.DataFrame:

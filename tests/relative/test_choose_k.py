@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from tests.support.engines import fails
-from tests.support.sweep_engines import by_curve, call_sweep
+from tests.support.engines import by_value, fails
 
 if TYPE_CHECKING:
     from tests.support.engines import Engine, Row
@@ -93,7 +92,7 @@ def test_choices(engine: Engine) -> None:
         for i, (columns, _) in enumerate(CHOICES.values())
     ]
     sweep = pl.concat(sweeps).sample(fraction=1, shuffle=True, seed=5)
-    tables = by_curve(call_sweep(engine, "choose_k", sweep, partition_by="curve"))
+    tables = by_value(engine.call("choose_k", sweep, partition_by="curve"), "curve")
     for case, rows in zip(CHOICES, tables.values(), strict=True):
         assert_chosen(rows, case)
 
@@ -101,7 +100,7 @@ def test_choices(engine: Engine) -> None:
 @pytest.mark.parametrize("case", ["largest", "knee"])
 def test_choices_alone(engine: Engine, case: str) -> None:
     sweep = sweep_of(**CHOICES[case][0]).sample(fraction=1, shuffle=True, seed=5)
-    assert_chosen(call_sweep(engine, "choose_k", sweep), case)
+    assert_chosen(engine.call("choose_k", sweep), case)
 
 
 def test_choices_by_partition_with_gaps(engine: Engine) -> None:
@@ -110,7 +109,7 @@ def test_choices_by_partition_with_gaps(engine: Engine) -> None:
         for run, values in (("b", [0.1, 0.2, 0.3]), (None, [0.9, 0.8, 0.7]))
     )
     gap = sweep.select("run", "k", gap=pl.col("silhouette") * 2, is_choice=pl.col("k") == 2)
-    rows = call_sweep(engine, "choose_k", sweep, gap=gap, partition_by="run")
+    rows = engine.call("choose_k", sweep, gap=gap, partition_by="run")
     found = [row for row in rows if row["criterion"] in ("silhouette", "gap")]
     named = ("run", "criterion", "k", "value", "runner_up", "runner_up_value")
     assert [tuple(row[name] for name in named) for row in found] == [
@@ -120,7 +119,7 @@ def test_choices_by_partition_with_gaps(engine: Engine) -> None:
         (None, "gap", 2, 1.6, 1, 1.8),
     ]
     assert len(rows) == 20
-    rows = call_sweep(engine, "choose_k", sweep, partition_by="run")
+    rows = engine.call("choose_k", sweep, partition_by="run")
     assert [row["run"] for row in rows] == ["b"] * 9 + [None] * 9
 
 
@@ -128,7 +127,7 @@ def test_a_gap_without_choice(engine: Engine) -> None:
     sweep = sweep_of(silhouette=[0.1, 0.2])
     gap = pl.DataFrame({"k": [1, 2], "gap": [0.5, None], "is_choice": [None, None]})
     gap = gap.with_columns(pl.col("is_choice").cast(pl.Boolean))
-    row = call_sweep(engine, "choose_k", sweep, gap=gap)[-1]
+    row = engine.call("choose_k", sweep, gap=gap)[-1]
     assert (row["criterion"], row["k"], row["runner_up"]) == ("gap", None, None)
     assert row["reason"] == "no choice"
 
@@ -136,7 +135,7 @@ def test_a_gap_without_choice(engine: Engine) -> None:
 def test_a_gap_that_is_no_number(engine: Engine) -> None:
     sweep = sweep_of(silhouette=[0.1, 0.2])
     gap = pl.DataFrame({"k": [1, 2], "gap": [NAN, NAN], "is_choice": [False, True]})
-    row = call_sweep(engine, "choose_k", sweep, gap=gap)[-1]
+    row = engine.call("choose_k", sweep, gap=gap)[-1]
     assert (row["k"], row["value"], row["reason"]) == (None, None, "no value")
 
 
@@ -144,15 +143,15 @@ def test_two_rows_of_one_k(side: Engine) -> None:
     sweep = pl.concat([sweep_of(silhouette=[0.1, 0.2])] * 3)
     words = "k: expected one row for each k of a clustering, got 3 rows with "
     with fails(side, words):
-        call_sweep(side, "choose_k", sweep)
+        side.call("choose_k", sweep)
 
 
 def test_bad_k_in_choose_k(side: Engine) -> None:
     sweep = sweep_of(silhouette=[0.1, 0.2])
     with fails(side, "k: expected whole numbers >= 1, got NULL"):
-        call_sweep(side, "choose_k", sweep.with_columns(k=pl.lit(None, pl.Int64)))
+        side.call("choose_k", sweep.with_columns(k=pl.lit(None, pl.Int64)))
     with fails(side, "k: expected whole numbers >= 1, got a column of type VARCHAR"):
-        call_sweep(side, "choose_k", sweep.with_columns(k=pl.lit("1")))
+        side.call("choose_k", sweep.with_columns(k=pl.lit("1")))
 
 
 def test_quoted_partition_of_choose_k(con: duckdb.DuckDBPyConnection) -> None:

@@ -16,10 +16,10 @@ from kneed import KneeLocator
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score, silhouette_score
 
 import polars_clustereval as ce
-from tests.support.engines import fails
+from tests.support.engines import by_value, fails
+from tests.support.iris_sweep import FLOWER, iris_sweep
 from tests.support.point_engines import assert_points
 from tests.support.point_engines import call as call_points
-from tests.support.sweep_engines import FLOWER, by_curve, call_sweep, curves_frame, iris_sweep
 
 if TYPE_CHECKING:
     from tests.support.engines import Engine, Row
@@ -27,12 +27,24 @@ if TYPE_CHECKING:
 Curve = dict[int, float]
 
 
+def curves_frame(curves: list[Curve]) -> pl.DataFrame:
+    """Points whose ssw is the value of each curve at each k, the number of the curve as `curve`.
+
+    Each k has two points of one cluster, at a and -a, whose ssw is 2 a^2.
+    """
+    rows = [
+        (number, k, 0, sign * math.sqrt(ssw / 2))
+        for number, curve in enumerate(curves)
+        for k, ssw in curve.items()
+        for sign in (1.0, -1.0)
+    ]
+    return pl.DataFrame(rows, schema=["curve", "k", "cluster", "x"], orient="row")
+
+
 def elbows(engine: Engine, curves: list[Curve]) -> list[list[Row]]:
     """The elbow tables of many curves, from one call."""
-    rows = call_sweep(
-        engine, "elbow", curves_frame(curves), ["x"], "cluster", "k", partition_by="curve"
-    )
-    found = by_curve(rows)
+    rows = engine.call("elbow", curves_frame(curves), ["x"], "cluster", "k", partition_by="curve")
+    found = by_value(rows, "curve")
     return [found[number] for number in range(len(curves))]
 
 
@@ -57,7 +69,7 @@ HARTIGAN = [513.925, 137.017, 55.164, 33.661]
 
 def test_iris(engine: Engine) -> None:
     frame = iris_sweep()
-    rows = call_sweep(engine, "elbow", frame, FLOWER, "cluster", "k", silhouette="exact")
+    rows = engine.call("elbow", frame, FLOWER, "cluster", "k", silhouette="exact")
     assert [row["k"] for row in rows] == list(range(1, 11))
     assert {row["n"] for row in rows} == {150}
     assert [row["n_clusters"] for row in rows] == list(range(1, 11))
@@ -80,12 +92,12 @@ def test_iris(engine: Engine) -> None:
 
 def test_iris_from_2(engine: Engine) -> None:
     frame = iris_sweep().filter(pl.col("k") > 1)
-    assert knee_of(call_sweep(engine, "elbow", frame, FLOWER, "cluster", "k")) == 4
+    assert knee_of(engine.call("elbow", frame, FLOWER, "cluster", "k")) == 4
 
 
 def test_recommendations_on_iris(engine: Engine) -> None:
     sweep = ce.elbow(iris_sweep(), FLOWER, "cluster", "k", silhouette="exact")
-    rows = call_sweep(engine, "choose_k", sweep)
+    rows = engine.call("choose_k", sweep)
     found = {row["criterion"]: (row["k"], row["runner_up"]) for row in rows}
     assert found == {
         "calinski_harabasz_score": (3, 4),
@@ -107,9 +119,7 @@ def test_recommendations_on_iris(engine: Engine) -> None:
 def test_silhouettes_are_those_of_silhouette_score(engine: Engine, silhouette: str) -> None:
     frame = iris_sweep().filter(pl.col("k") < 5)
     options = {"noise": 0, "noise_as": "drop", "distance": "cityblock", "weights": [1.0, 2, 3, 4]}
-    rows = call_sweep(
-        engine, "elbow", frame, FLOWER, "cluster", "k", silhouette=silhouette, **options
-    )
+    rows = engine.call("elbow", frame, FLOWER, "cluster", "k", silhouette=silhouette, **options)
     scores = call_points(
         engine,
         "silhouette_score",
@@ -142,7 +152,7 @@ OPTIONS: list[Any] = [
 def test_scores_are_those_of_internal_report(engine: Engine, options: dict[str, Any]) -> None:
     frame = iris_sweep().filter(pl.col("k") < 5, pl.col("id") % 4 == 0)
     frame = frame.with_columns(run=pl.when(pl.col("id") % 8 == 0).then(pl.lit("a")))
-    rows = call_sweep(engine, "elbow", frame, FLOWER, "cluster", "k", partition_by="run", **options)
+    rows = engine.call("elbow", frame, FLOWER, "cluster", "k", partition_by="run", **options)
     reports = call_points(
         engine, "internal_report", frame, FLOWER, "cluster", partition_by=["run", "k"], **options
     )
@@ -265,8 +275,8 @@ def test_indices_are_as_defined(engine: Engine, dims: int) -> None:
         pl.lit(5.0).alias(f"constant_{i}") for i in range(1, dims)
     )
     vector = ["x", *(f"constant_{i}" for i in range(1, dims))]
-    rows = by_curve(
-        call_sweep(engine, "elbow", frame, vector, "cluster", "k", partition_by="curve")
+    rows = by_value(
+        engine.call("elbow", frame, vector, "cluster", "k", partition_by="curve"), "curve"
     )
     for number, table in rows.items():
         curve = {row["k"]: row["ssw"] for row in table}
@@ -372,7 +382,7 @@ def test_degenerate(engine: Engine) -> None:
 @pytest.mark.parametrize("case", ["one value", "falls to 0"])
 def test_degenerate_alone(engine: Engine, case: str) -> None:
     frame = curves_frame([DEGENERATE[case][0]])
-    assert_degenerate(call_sweep(engine, "elbow", frame, ["x"], "cluster", "k"), case)
+    assert_degenerate(engine.call("elbow", frame, ["x"], "cluster", "k"), case)
 
 
 def test_equal_values_of_the_difference_curve(engine: Engine) -> None:
@@ -386,8 +396,8 @@ def test_equal_values_of_the_difference_curve(engine: Engine) -> None:
         for sign in ((1.0, -1.0) if total else (0.0,))
     ]
     frame = pl.DataFrame(points, schema=["curve", "k", "cluster", "x"], orient="row")
-    rows = call_sweep(engine, "elbow", frame, ["x"], "cluster", "k", partition_by="curve")
-    for (curve, found), knee in zip(by_curve(rows).items(), (4, 3), strict=True):
+    rows = engine.call("elbow", frame, ["x"], "cluster", "k", partition_by="curve")
+    for (curve, found), knee in zip(by_value(rows, "curve").items(), (4, 3), strict=True):
         assert [row["ssw"] for row in found] == curves[curve]
         differences = [row["kneedle"] for row in found]
         assert differences[1] == differences[knee - 1] == max(differences), curve
@@ -397,12 +407,12 @@ def test_equal_values_of_the_difference_curve(engine: Engine) -> None:
 @pytest.mark.parametrize("silhouette", ["none", "exact"])
 def test_no_rows(engine: Engine, silhouette: str) -> None:
     frame = curves_frame([{1: 2.0, 2: 1.0}]).clear()
-    assert call_sweep(engine, "elbow", frame, ["x"], "cluster", "k", silhouette=silhouette) == []
+    assert engine.call("elbow", frame, ["x"], "cluster", "k", silhouette=silhouette) == []
 
 
 def test_no_row_with_a_cluster(engine: Engine) -> None:
     without = curves_frame([{1: 2.0}]).with_columns(cluster=pl.lit(None, pl.Int64))
-    assert call_sweep(engine, "elbow", without, ["x"], "cluster", "k") == []
+    assert engine.call("elbow", without, ["x"], "cluster", "k") == []
 
 
 def test_numbers_that_overflow(engine: Engine) -> None:
@@ -414,11 +424,9 @@ def test_numbers_that_overflow(engine: Engine) -> None:
         .then(pl.col("vector").list.eval(pl.element() / 1e9))
         .otherwise("vector")
     )
-    rows = call_sweep(engine, "elbow", frame, "vector", "cluster", "k")
+    rows = engine.call("elbow", frame, "vector", "cluster", "k")
     assert [row["jump"] for row in rows] == [None, None, None]
-    chosen = {
-        row["criterion"]: row["k"] for row in call_sweep(engine, "choose_k", pl.DataFrame(rows))
-    }
+    chosen = {row["criterion"]: row["k"] for row in engine.call("choose_k", pl.DataFrame(rows))}
     assert chosen["jump"] is None
 
 
@@ -427,7 +435,7 @@ def test_numbers_that_overflow(engine: Engine) -> None:
 
 def test_order_dropped_rows_and_other_partitions(engine: Engine) -> None:
     frame = iris_sweep().filter(pl.col("k") < 7).with_columns(run=pl.lit(None, pl.String))
-    expected = call_sweep(engine, "elbow", frame, FLOWER, "cluster", "k", partition_by="run")
+    expected = engine.call("elbow", frame, FLOWER, "cluster", "k", partition_by="run")
     assert knee_of(expected) is not None
     other = frame.filter(pl.col("k") != 4).with_columns(
         run=pl.lit("other"), sepal_length=pl.col("sepal_length") * 100
@@ -435,7 +443,7 @@ def test_order_dropped_rows_and_other_partitions(engine: Engine) -> None:
     dropped = frame.head(9).with_columns(cluster=pl.lit(None, pl.Int64))
     nothing = frame.tail(9).with_columns(pl.lit(None, pl.Float64).alias(x) for x in FLOWER)
     mixed = pl.concat([other, dropped, frame, nothing]).sample(fraction=1, shuffle=True, seed=3)
-    rows = call_sweep(engine, "elbow", mixed, FLOWER, "cluster", "k", partition_by="run")
+    rows = engine.call("elbow", mixed, FLOWER, "cluster", "k", partition_by="run")
     assert_points([row for row in rows if row["run"] is None], expected, tolerance=1e-9)
     assert [row["run"] for row in rows] == ["other"] * 5 + [None] * 6
 
@@ -446,20 +454,20 @@ def curve_of_three() -> pl.DataFrame:
 
 @cache
 def elbow_of_three(side: Engine) -> list[Row]:
-    return call_sweep(side, "elbow", curve_of_three(), ["x"], "cluster", "k")
+    return side.call("elbow", curve_of_three(), ["x"], "cluster", "k")
 
 
 @pytest.mark.parametrize("dtype", [pl.UInt8, pl.Int32, pl.Float32, pl.Float64, pl.Decimal(9, 2)])
 def test_types_of_k(side: Engine, dtype: Any) -> None:
     frame = curve_of_three().with_columns(pl.col("k").cast(dtype))
-    rows = call_sweep(side, "elbow", frame, ["x"], "cluster", "k")
+    rows = side.call("elbow", frame, ["x"], "cluster", "k")
     assert rows == elbow_of_three(side)
     assert {type(row["k"]) for row in rows} == {int}
 
 
 def test_partition_of_several_columns(engine: Engine) -> None:
     frame = curves_frame([{1: 8.0, 2: 2.0}, {1: 3.0, 2: 1.0}]).with_columns(seed=pl.lit("s"))
-    rows = call_sweep(engine, "elbow", frame, ["x"], "cluster", "k", partition_by=["seed", "curve"])
+    rows = engine.call("elbow", frame, ["x"], "cluster", "k", partition_by=["seed", "curve"])
     assert [(row["seed"], row["curve"], row["k"]) for row in rows] == [
         *(("s", 0, 1), ("s", 0, 2), ("s", 1, 1), ("s", 1, 2))
     ]
@@ -513,7 +521,7 @@ def test_bad_values_of_k(side: Engine, missing: bool) -> None:
         cluster=pl.when(missing).then(None).otherwise("cluster")
     )
     with fails(side, words_of_bad_k(got)):
-        call_sweep(side, "elbow", frame, ["x"], "cluster", "k")
+        side.call("elbow", frame, ["x"], "cluster", "k")
 
 
 @pytest.mark.parametrize("rows", [0, 2])
@@ -521,7 +529,7 @@ def test_bad_values_of_k(side: Engine, missing: bool) -> None:
 def test_k_of_another_type(side: Engine, value: Any, name: str, rows: int) -> None:
     frame = pl.DataFrame({"x": [0.0, 1.0], "cluster": [0, 0], "k": [value] * 2}).head(rows)
     with fails(side, f"k: expected whole numbers >= 1, got a column of type {name}; k is the"):
-        call_sweep(side, "elbow", frame, ["x"], "cluster", "k")
+        side.call("elbow", frame, ["x"], "cluster", "k")
 
 
 @pytest.mark.parametrize("rows", [0, 2])
@@ -530,24 +538,24 @@ def test_unknown_silhouette(side: Engine, rows: int) -> None:
     words = "silhouette: expected one of 'none', 'simplified', 'exact', got "
     for value, shown in (("bounds", "'bounds'"), (None, "NULL")):
         with fails(side, words + shown):
-            call_sweep(side, "elbow", frame, ["x"], "cluster", "k", silhouette=value)
+            side.call("elbow", frame, ["x"], "cluster", "k", silhouette=value)
 
 
 def test_other_options_are_checked(side: Engine) -> None:
     frame = curves_frame([{1: 2.0}])
     with fails(side, "distance: expected one of"):
-        call_sweep(side, "elbow", frame, ["x"], "cluster", "k", distance="nearest")
+        side.call("elbow", frame, ["x"], "cluster", "k", distance="nearest")
     with fails(side, "center: expected one of"):
-        call_sweep(side, "elbow", frame, ["x"], "cluster", "k", center="mode")
+        side.call("elbow", frame, ["x"], "cluster", "k", center="mode")
     with fails(side, "noise_as 'drop' needs noise"):
-        call_sweep(side, "elbow", frame, ["x"], "cluster", "k", noise_as="drop")
+        side.call("elbow", frame, ["x"], "cluster", "k", noise_as="drop")
 
 
 def test_bad_points(side: Engine) -> None:
     frame = curves_frame([{1: 2.0, 2: 1.0}]).with_columns(x=pl.lit(math.nan))
     for silhouette in ("none", "exact"):
         with fails(side, "vector: expected finite numbers, got nan in column x (4 rows"):
-            call_sweep(side, "elbow", frame, ["x"], "cluster", "k", silhouette=silhouette)
+            side.call("elbow", frame, ["x"], "cluster", "k", silhouette=silhouette)
 
 
 @pytest.mark.parametrize("rows", [0, 2])

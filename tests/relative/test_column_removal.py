@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
@@ -12,8 +12,10 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import polars_clustereval as ce
-from tests.support.engines import DuckDB, Engine, Row, literal, quoted, with_keys
-from tests.support.point_engines import assert_points, vector_sql
+from tests.support.point_engines import assert_points
+
+if TYPE_CHECKING:
+    from tests.support.engines import Engine, Row
 
 INDICES = (
     "average_proportion_non_overlap",
@@ -27,14 +29,7 @@ def stability(
     engine: Engine, frame: pl.DataFrame, vector: Any = "vector", **arguments: Any
 ) -> list[Row]:
     columns = ("cluster", "removed", "reduced")
-    if not isinstance(engine, DuckDB):
-        return engine.call("column_stability", frame, vector, *columns, **arguments)
-    key = arguments.pop("partition_by", None)
-    parts = ["assignments", vector_sql(vector), *map(quoted, columns)]
-    parts += [f"{name} := {literal(value)}" for name, value in arguments.items()]
-    parts += [f"partition_by := {quoted(key)}"] if key else []
-    rows = engine.rows(f"FROM clustereval.column_stability({', '.join(parts)})", frame)
-    return [with_keys(row, [key] if key else []) for row in rows]
+    return engine.call("column_stability", frame, vector, *columns, **arguments)
 
 
 def random_reductions(seed: int, n: int, dims: int, k: int = 4) -> pl.DataFrame:

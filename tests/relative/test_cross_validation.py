@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
@@ -14,8 +14,10 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, v_measure_score
 
 import polars_clustereval as ce
-from tests.support.engines import DuckDB, Engine, Row, literal, quoted, with_keys
 from tests.support.point_engines import assert_points
+
+if TYPE_CHECKING:
+    from tests.support.engines import Engine, Row
 
 N_FOLDS = 4
 
@@ -24,16 +26,7 @@ def validate(
     engine: Engine, frame: pl.DataFrame, models: pl.DataFrame, **arguments: Any
 ) -> list[Row]:
     columns = ("vector", "cluster", "fold")
-    if not isinstance(engine, DuckDB):
-        return engine.call("cross_validation", frame, *columns, models, **arguments)
-    key = arguments.pop("partition_by", None)
-    parts = ["assignments", *columns, "models"]
-    parts += [f"{name} := {literal(value)}" for name, value in arguments.items()]
-    parts += [f"partition_by := {quoted(key)}"] if key else []
-    query = f"FROM clustereval.cross_validation({', '.join(parts)})"
-    tables = {"assignments": frame, "models": models.rename({key: "partition_key"} if key else {})}
-    rows = engine.ask(query, **tables)
-    return [with_keys(row, [key] if key else []) for row in rows]
+    return engine.call("cross_validation", frame, *columns, models, **arguments)
 
 
 @cache

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
+from tests.support.engines import by_value
 from tests.support.run_engines import call_pair
 from tests.support.transition_oracle import (
     AFTER,
     BEFORE,
     PAIRS,
     assert_drift,
-    by_part,
     drift_of_pair,
 )
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def test_drift_by_sets_and_scikit_learn(engine: Engine) -> None:
     rows = call_pair(engine, "run_drift", BEFORE, AFTER, partition_by="part")
-    found = by_part(rows)
+    found = by_value(rows, "part")
     for number, pair in enumerate(PAIRS):
         if pair[0] or pair[1]:
             assert_drift(found[number][0], drift_of_pair(number), number)

@@ -15,9 +15,9 @@ import pytest
 from scipy import stats
 
 import polars_clustereval as ce
-from tests.support.engines import fails
+from tests.support.engines import by_value, fails
+from tests.support.iris_sweep import FLOWER, iris_sweep
 from tests.support.point_engines import assert_points
-from tests.support.sweep_engines import FLOWER, by_curve, call_sweep, iris_sweep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,8 +56,7 @@ def drawn_by_hand(low: float, high: float, seed: int, number: int, i: int, row: 
 @pytest.mark.parametrize("seed", [0, 1, 2**31 - 1])
 def test_the_same_points_everywhere(engine: Engine, seed: int) -> None:
     """To the last bit, by row number, set and coordinate; a partition does not depend on others."""
-    rows = call_sweep(
-        engine,
+    rows = engine.call(
         "uniform_reference",
         BOX,
         ["x", "y", "z"],
@@ -86,7 +85,7 @@ def test_the_same_points_everywhere(engine: Engine, seed: int) -> None:
 def numbers(side: Engine, n: int, dims: int, sets: int, seed: int) -> np.ndarray[Any, Any]:
     """Uniform numbers (sets, n, dims): reference points of the unit box."""
     frame = pl.DataFrame({"vector": [[0.0] * dims, *[[1.0] * dims] * (n - 1)]})
-    rows = call_sweep(side, "uniform_reference", frame, "vector", n_sets=sets, random_state=seed)
+    rows = side.call("uniform_reference", frame, "vector", n_sets=sets, random_state=seed)
     return np.array([row["point"] for row in rows]).reshape(sets, n, dims)
 
 
@@ -134,7 +133,7 @@ def test_forms_of_vectors(engine: Engine, form: str) -> None:
     nested = pl.concat_list(FLOWER) if form == "list" else pl.concat_arr(FLOWER)
     frame = frame.with_columns(vector=nested).sample(fraction=1, shuffle=True, seed=1)
     vector = FLOWER if form == "columns" else "vector"
-    assert call_sweep(engine, "uniform_reference", frame, vector, n_sets=2) == expected
+    assert engine.call("uniform_reference", frame, vector, n_sets=2) == expected
 
 
 def test_pca_is_the_box_of_the_components() -> None:
@@ -185,8 +184,8 @@ def test_degenerate_points(method: Any) -> None:
 
 
 def test_no_points(engine: Engine) -> None:
-    assert call_sweep(engine, "uniform_reference", BOX.clear(), ["x", "y"]) == []
-    assert call_sweep(engine, "uniform_reference", BOX.tail(1), ["x", "y"]) == []
+    assert engine.call("uniform_reference", BOX.clear(), ["x", "y"]) == []
+    assert engine.call("uniform_reference", BOX.tail(1), ["x", "y"]) == []
 
 
 OPTION_ERRORS: list[tuple[dict[str, Any], str]] = [
@@ -207,7 +206,7 @@ OPTION_ERRORS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("options", "words"), OPTION_ERRORS, ids=str)
 def test_bad_options(side: Engine, options: dict[str, Any], words: str, rows: int) -> None:
     with fails(side, words):
-        call_sweep(side, "uniform_reference", BOX.head(rows), ["x", "y"], **options)
+        side.call("uniform_reference", BOX.head(rows), ["x", "y"], **options)
 
 
 def test_sql_says_where_pca_is(con: duckdb.DuckDBPyConnection) -> None:
@@ -234,7 +233,7 @@ POINT_ERRORS = [
 def test_bad_points(side: Engine, vectors: Any, words: str) -> None:
     frame = pl.DataFrame({"vector": vectors}, schema={"vector": pl.List(pl.Float64)})
     with fails(side, f"vector: {words}"):
-        call_sweep(side, "uniform_reference", frame, "vector")
+        side.call("uniform_reference", frame, "vector")
     if side.name == "polars":
         with fails(side, f"vector: {words}"):
             ce.uniform_reference(frame, "vector", method="pca")
@@ -264,8 +263,7 @@ def tables_of(
 
 def choices(engine: Engine, gaps: Any, errors: Any, **options: Any) -> list[int | None]:
     observed, reference = tables_of(gaps, errors)
-    rows = call_sweep(
-        engine,
+    rows = engine.call(
         "gap_statistic",
         observed,
         reference,
@@ -274,7 +272,7 @@ def choices(engine: Engine, gaps: Any, errors: Any, **options: Any) -> list[int 
         **options,
     )
     chosen = []
-    for number, table in by_curve(rows).items():
+    for number, table in by_value(rows, "curve").items():
         assert [row["gap"] for row in table] == pytest.approx(gaps[number], abs=1e-9)
         assert [row["gap_se"] for row in table] == pytest.approx(errors[number], abs=1e-9)
         assert [row["is_choice"] for row in table].count(True) == 1
@@ -407,9 +405,7 @@ def sweeps(sets: int = 5) -> tuple[pl.DataFrame, pl.DataFrame]:
 def test_the_definition(engine: Engine) -> None:
     observed, reference = sweeps()
     shuffled = reference.sample(fraction=1, shuffle=True, seed=2)
-    rows = call_sweep(
-        engine, "gap_statistic", observed.reverse(), shuffled, "number", partition_by="run"
-    )
+    rows = engine.call("gap_statistic", observed.reverse(), shuffled, "number", partition_by="run")
     expected = []
     for run, k, ssw in observed.rows():
         same = (pl.col("k") == k) & pl.col("run").eq_missing(pl.lit(run))
@@ -438,9 +434,8 @@ def test_of_elbow_tables(engine: Engine) -> None:
             for k, n in cuts.items()
         )
 
-    observed = call_sweep(engine, "elbow", swept(points, pl.col("x")), ["x"], "cluster", "k")
-    expected = call_sweep(
-        engine,
+    observed = engine.call("elbow", swept(points, pl.col("x")), ["x"], "cluster", "k")
+    expected = engine.call(
         "elbow",
         swept(reference, halves),
         ["x"],
@@ -448,8 +443,7 @@ def test_of_elbow_tables(engine: Engine) -> None:
         "k",
         partition_by="reference_set",
     )
-    rows = call_sweep(
-        engine,
+    rows = engine.call(
         "gap_statistic",
         pl.DataFrame(observed, infer_schema_length=None),
         pl.DataFrame(expected, infer_schema_length=None),
@@ -461,13 +455,13 @@ def test_of_elbow_tables(engine: Engine) -> None:
 def test_ssw_of_0(engine: Engine) -> None:
     observed, reference = tables_of([[1.0, 2.0, 1.5]], [[0.1, 0.1, 0.1]])
     none = observed.with_columns(ssw=pl.when(pl.col("k") == 3).then(0.0).otherwise("ssw"))
-    rows = call_sweep(engine, "gap_statistic", none.drop("curve"), reference, "reference_set")
+    rows = engine.call("gap_statistic", none.drop("curve"), reference, "reference_set")
     assert [row["is_choice"] for row in rows] == [None] * 3
     assert (rows[2]["log_ssw"], rows[2]["gap"]) == (None, None)
     assert rows[2]["expected_log_ssw"] == pytest.approx(0, abs=1e-15)
     is_0 = (pl.col("k") == 1) & (pl.col("reference_set") == 2)
     none = reference.with_columns(ssw=pl.when(is_0).then(0.0).otherwise("ssw"))
-    rows = call_sweep(engine, "gap_statistic", observed, none, "reference_set")
+    rows = engine.call("gap_statistic", observed, none, "reference_set")
     assert [row["is_choice"] for row in rows] == [None] * 3
     named = ("expected_log_ssw", "gap", "gap_se")
     assert [rows[0][name] for name in named] == [None] * 3
@@ -475,7 +469,7 @@ def test_ssw_of_0(engine: Engine) -> None:
 
 def test_no_rows(engine: Engine) -> None:
     observed, reference = sweeps()
-    assert call_sweep(engine, "gap_statistic", observed.clear(), reference.clear(), "number") == []
+    assert engine.call("gap_statistic", observed.clear(), reference.clear(), "number") == []
 
 
 def one_run() -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -514,17 +508,16 @@ def test_tables_that_do_not_match(
     observed, reference = one_run()
     given = observed.filter(kept), reference.filter(kept_reference), "number"
     with fails(side, words):
-        call_sweep(side, "gap_statistic", *given)
+        side.call("gap_statistic", *given)
     with fails(side, words):
-        call_sweep(side, "gap_statistic", *given, partition_by="run")
+        side.call("gap_statistic", *given, partition_by="run")
 
 
 def test_a_partition_without_reference(side: Engine) -> None:
     observed, reference = sweeps()
     words = "k: expected the same values in both tables, got 1 in the first only"
     with fails(side, words):
-        call_sweep(
-            side,
+        side.call(
             "gap_statistic",
             observed,
             reference.filter(pl.col("run") == "a"),
@@ -537,19 +530,19 @@ def test_two_rows_of_one_k(side: Engine) -> None:
     (observed, _), (_, reference) = sweeps(), one_run()
     words = "k: expected one row for each k of a clustering, got 2 rows with "
     with fails(side, words):
-        call_sweep(side, "gap_statistic", observed, reference, "number")
+        side.call("gap_statistic", observed, reference, "number")
     observed, reference = one_run()
     words = "k: expected one row for each k of a reference set, got 5 rows with "
     with fails(side, words):
-        call_sweep(side, "gap_statistic", observed, reference, "run")
+        side.call("gap_statistic", observed, reference, "run")
 
 
 def test_bad_k(side: Engine) -> None:
     observed, reference = one_run()
     with fails(side, "k: expected whole numbers >= 1, got 1.5"):
-        call_sweep(side, "gap_statistic", observed.with_columns(k=pl.lit(1.5)), reference, "number")
+        side.call("gap_statistic", observed.with_columns(k=pl.lit(1.5)), reference, "number")
     with fails(side, "k: expected whole numbers >= 1, got a column of type VARCHAR"):
-        call_sweep(side, "gap_statistic", observed, reference.with_columns(k=pl.lit("1")), "number")
+        side.call("gap_statistic", observed, reference.with_columns(k=pl.lit("1")), "number")
 
 
 GAP_OPTIONS: list[tuple[dict[str, Any], str]] = [
@@ -570,7 +563,7 @@ GAP_OPTIONS: list[tuple[dict[str, Any], str]] = [
 def test_bad_options_of_gap(side: Engine, options: dict[str, Any], words: str, rows: int) -> None:
     observed, reference = one_run()
     with fails(side, words):
-        call_sweep(side, "gap_statistic", observed.head(rows), reference, "number", **options)
+        side.call("gap_statistic", observed.head(rows), reference, "number", **options)
 
 
 @pytest.mark.parametrize("parameter", ["reference_set", "partition_by"])

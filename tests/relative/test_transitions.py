@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from tests.support.compare import assert_rows
-from tests.support.engines import Row
+from tests.support.engines import Row, by_value
 from tests.support.run_engines import PAIR_TABLES, call_pair
 from tests.support.transition_oracle import (
     AFTER,
@@ -23,7 +23,6 @@ from tests.support.transition_oracle import (
     Run,
     affected_ids_of,
     assert_drift,
-    by_part,
     drift_of,
     drift_of_pair,
     frame_of_run,
@@ -79,7 +78,7 @@ def test_every_planted_change_is_named(engine: Engine) -> None:
     before = stack_runs(planting.before for planting in PLANTINGS)
     after = stack_runs(planting.after for planting in PLANTINGS)
     rows = call_pair(engine, "run_transitions", before, after, partition_by="part")
-    found = by_part(rows)
+    found = by_value(rows, "part")
     assert {word for planting in PLANTINGS for *_, word in planting.transitions} >= {
         *("kept", "grown", "shrunk", "split", "merged", "gone", "new")
     }
@@ -215,7 +214,7 @@ def test_cases_by_hand(side: Engine) -> None:
         )
         for of_cases in zip(*runs, strict=True)
     ]
-    found = by_part(call_pair(side, "run_transitions", *frames, partition_by="part"))
+    found = by_value(call_pair(side, "run_transitions", *frames, partition_by="part"), "part")
     for part, (case, (*_, wanted)) in enumerate(CASES.items()):
         rows = found.get(part, [])
         assert transitions_by_cluster(rows) == wanted, case
@@ -256,7 +255,7 @@ OPTIONS: list[dict[str, float]] = [
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_the_definition_by_sets(engine: Engine, options: dict[str, float]) -> None:
     rows = call_pair(engine, "run_transitions", BEFORE, AFTER, partition_by="part", **options)
-    found = by_part(rows)
+    found = by_value(rows, "part")
     if not options:
         assert {row["ambiguity"] for row in rows} == {
             *("split and merged", "scattered", "gathered", None)
@@ -268,15 +267,15 @@ def test_the_definition_by_sets(engine: Engine, options: dict[str, float]) -> No
 @pytest.mark.parametrize("threshold", [0.5, 0.3])
 def test_overlaps_and_moves_by_sets(engine: Engine, threshold: float) -> None:
     options = {"partition_by": "part", "threshold": threshold}
-    overlaps = by_part(call_pair(engine, "transition_overlaps", BEFORE, AFTER, **options))
-    moves = by_part(call_pair(engine, "moved_ids", BEFORE, AFTER, **options))
+    overlaps = by_value(call_pair(engine, "transition_overlaps", BEFORE, AFTER, **options), "part")
+    moves = by_value(call_pair(engine, "moved_ids", BEFORE, AFTER, **options), "part")
     for number, pair in enumerate(PAIRS):
         assert_rows(overlaps.get(number, []), overlaps_of(*pair, threshold), what=number)
         assert_rows(moves.get(number, []), moved_ids_of(*pair, threshold), what=number)
 
 
 def test_affected_ids_by_sets(engine: Engine) -> None:
-    found = by_part(call_pair(engine, "affected_ids", BEFORE, AFTER, partition_by="part"))
+    found = by_value(call_pair(engine, "affected_ids", BEFORE, AFTER, partition_by="part"), "part")
     for number, pair in enumerate(PAIRS):
         assert_rows(found.get(number, []), affected_ids_of(*pair), what=number)
 
@@ -301,7 +300,7 @@ def test_noise_has_no_companions(engine: Engine, noise_as: str) -> None:
         pairs.append((runs[0], runs[1]))
     frames = [stack_runs(runs) for runs in zip(*pairs, strict=True)]
     options = {"partition_by": "part", "noise": -1, "noise_as": noise_as}
-    found = by_part(call_pair(engine, "affected_ids", *frames, **options))
+    found = by_value(call_pair(engine, "affected_ids", *frames, **options), "part")
     for number, pair in enumerate(pairs):
         alone = [
             {
@@ -403,7 +402,7 @@ def assert_same_tables(found: Tables, wanted: Tables, what: str = "") -> None:
 
 
 def assert_opposite(there: list[Row], back: list[Row]) -> None:
-    found, wanted = by_part(back), by_part(there)
+    found, wanted = by_value(back, "part"), by_value(there, "part")
     assert found.keys() == wanted.keys()
     for part, rows in wanted.items():
         assert sorted(map(mirrored, found[part]), key=sort_key) == rows, part
@@ -534,8 +533,8 @@ def test_no_rows(engine: Engine) -> None:
 def test_runs_without_common_ids(engine: Engine) -> None:
     cases: list[tuple[Run, Run]] = [({}, {1: 0}), ({1: 0}, {}), ({1: 0}, {2: 0})]
     frames = [stack_runs(runs) for runs in zip(*cases, strict=True)]
-    found = by_part(call_pair(engine, "run_transitions", *frames, partition_by="part"))
-    drifts = by_part(call_pair(engine, "run_drift", *frames, partition_by="part"))
+    found = by_value(call_pair(engine, "run_transitions", *frames, partition_by="part"), "part")
+    drifts = by_value(call_pair(engine, "run_drift", *frames, partition_by="part"), "part")
     for part, case in enumerate(cases):
         assert_rows(found[part], transitions_of(*case), what=case)
         [row] = drifts[part]

@@ -22,7 +22,6 @@ from tests.support.engines import (
     literal,
     words_of,
 )
-from tests.support.point_engines import value_sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +73,7 @@ def row_groups_sql(label: Column, cluster: Column, **arguments: Any) -> str:
 
 def check_sql(check: str, *values: object) -> str:
     """A query of a private macro that checks values: without a table it takes a millisecond."""
-    return f"SELECT clustereval.{check}({', '.join(map(value_sql, values))})"
+    return f"SELECT clustereval.{check}({', '.join(map(literal, values))})"
 
 
 def refused_values(side: DuckDB, words: str, check: str, *values: object) -> str:

@@ -5,6 +5,7 @@ SQL's `partition_key` is renamed to the names of the partition columns, which th
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +20,7 @@ from tests.support import registry, replay
 from tests.support.oracle import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tests.support.replay import PolarsEngine
 
@@ -196,13 +197,19 @@ class DuckDB:
         cluster: Column = "cluster",
         **arguments: Any,
     ) -> list[Row]:
-        keys = arguments.get("partition_by") or []
-        keys = [keys] if isinstance(keys, str) else list(keys)
-        call = label_call_sql(function, label, cluster, arguments, keys)
-        return [with_keys(row, keys) for row in self.rows(f"FROM {call}", frame)]
+        """The rows of a table macro of labels and clusters."""
+        given = {name: value for name, value in arguments.items() if value is not None}
+        return self.call(function, frame, label, cluster, **given)
+
+    def call(self, function: str, *given: Any, **arguments: Any) -> list[Row]:
+        """The rows of a table macro, as Polars.call has them."""
+        frames: dict[str, pl.DataFrame] = {}
+        query = f"FROM {call_sql(function, given, arguments, frames)}"
+        keys = keys_of(arguments)
+        return [with_keys(row, keys) for row in self.ask(query, **frames)]
 
     def listed(self, names: Sequence[str]) -> Column:
-        return Expression(f"[{', '.join(map(quoted, names))}]")
+        return Expression(column_sql(list(names)))
 
     def scalars(
         self,
@@ -254,29 +261,55 @@ def fetched(connection: duckdb.DuckDBPyConnection, query: str) -> list[Row]:
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
+def by_value(rows: Sequence[Row], column: str) -> dict[Any, list[Row]]:
+    """The rows by the value of a column, and without it."""
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        others = {name: value for name, value in row.items() if name != column}
+        found.setdefault(row[column], []).append(others)
+    return found
+
+
 #: The macros of a query and the options given to them.
 CALLED = re.compile(r"clustereval\.\w+|\w+(?= :=)")
 #: Rows up to which a call costs its plan.
 FEW_ROWS = 1000
 #: The same for pairwise_report, where the optimizer keeps pairs of pairs from being joined.
 FEW_ROWS_IN_PAIRS = 60
-COLUMN_ARGUMENTS = ("weight", "id")
+COLUMN_ARGUMENTS = ("weight", "id", "reference_set")
 
 
-def label_call_sql(
-    function: str, label: Column, cluster: Column, arguments: dict[str, Any], keys: list[str]
+def call_sql(
+    function: str,
+    given: Sequence[Any],
+    arguments: Mapping[str, Any],
+    frames: dict[str, pl.DataFrame],
 ) -> str:
-    parts = ["assignments", column_sql(label), column_sql(cluster)]
+    """A call of a macro; its frames are added to `frames` by the names of their tables."""
+    keys = keys_of(arguments)
+
+    def text(value: Any, *, is_column: bool) -> str:
+        if not isinstance(value, pl.DataFrame):
+            return column_sql(value) if is_column else literal(value)
+        name = f"table_{len(frames)}" if frames else "assignments"
+        is_centers = frames and function in registry.tables("centers")
+        frames[name] = value.rename(dict.fromkeys(keys, "partition_key") if is_centers else {})
+        return name
+
+    parts = [text(value, is_column=True) for value in given]
     for name, value in arguments.items():
-        if value is None:
-            continue
-        if name == "partition_by":
+        if name != "partition_by":
+            is_column = name in COLUMN_ARGUMENTS and value is not None
+            parts.append(f"{name} := {text(value, is_column=is_column)}")
+        elif keys:
             fields = ", ".join(f"{quoted(key)}: {quoted(key)}" for key in keys)
-            text = quoted(keys[0]) if len(keys) == 1 else f"{{{fields}}}"
-        else:
-            text = column_sql(value) if name in COLUMN_ARGUMENTS else literal(value)
-        parts.append(f"{name} := {text}")
+            parts.append(f"{name} := {quoted(keys[0]) if len(keys) == 1 else f'{{{fields}}}'}")
     return f"clustereval.{function}({', '.join(parts)})"
+
+
+def keys_of(arguments: Mapping[str, Any]) -> list[str]:
+    keys = arguments.get("partition_by") or []
+    return [keys] if isinstance(keys, str) else list(keys)
 
 
 def with_keys(row: Row, keys: list[str]) -> Row:
@@ -287,7 +320,10 @@ def with_keys(row: Row, keys: list[str]) -> Row:
     return (key if len(keys) > 1 else {keys[0]: key}) | row
 
 
-def column_sql(column: Column) -> str:
+def column_sql(column: Column | list[str]) -> str:
+    """A column, or several as a vector."""
+    if isinstance(column, list):
+        return f"[{', '.join(map(quoted, column))}]"
     assert isinstance(column, str | Expression)
     return column.sql if isinstance(column, Expression) else quoted(column)
 
@@ -301,6 +337,8 @@ def literal(value: object) -> str:
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, list):
         return f"[{', '.join(map(literal, value))}]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"'{value}'::DOUBLE"
     return "NULL" if value is None else repr(value)
 
 

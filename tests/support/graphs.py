@@ -9,15 +9,13 @@ import networkx as nx
 import numpy as np
 import polars as pl
 
-from tests.support.engines import DuckDB, Engine, Row, literal, quoted, with_keys
-from tests.support.point_engines import keys_of
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from tests.support.engines import Engine, Row
+
 NODE = {"id": pl.Int64, "cluster": pl.Int64}
 EDGE = {"left": pl.Int64, "right": pl.Int64, "weight": pl.Float64}
-COLUMN_OPTIONS = ("weight",)
 
 
 def ask(
@@ -29,20 +27,7 @@ def ask(
     **arguments: Any,
 ) -> list[Row]:
     """The rows of a table macro or frame function of a graph."""
-    ours, ends = columns[:2], columns[2:]
-    if not isinstance(engine, DuckDB):
-        return engine.call(function, nodes, *ours, edges, *ends, **arguments)
-    keys = keys_of(arguments)
-    parts = ["people", *map(quoted, ours), "matches", *map(quoted, ends)]
-    for name, value in arguments.items():
-        if name == "partition_by":
-            fields = ", ".join(f"{quoted(key)}: {quoted(key)}" for key in keys)
-            parts.append(f"{name} := {quoted(keys[0]) if len(keys) == 1 else f'{{{fields}}}'}")
-        else:
-            shown = quoted(value) if name in COLUMN_OPTIONS and value else literal(value)
-            parts.append(f"{name} := {shown}")
-    query = f"FROM clustereval.{function}({', '.join(parts)})"
-    return [with_keys(row, keys) for row in engine.ask(query, people=nodes, matches=edges)]
+    return engine.call(function, nodes, *columns[:2], edges, *columns[2:], **arguments)
 
 
 def nodes_of(clusters: Iterable[int | None]) -> pl.DataFrame:

@@ -16,7 +16,7 @@ import duckdb
 import polars as pl
 
 import polars_clustereval as ce
-from tests.support.point_engines import call_sql
+from tests.support.engines import Expression, call_sql
 
 STATUS = Path("/proc/self/status")
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,8 @@ def run_duckdb(table: str, path: str, first: Any, options: dict[str, Any]) -> No
     con = duckdb.connect()
     ce.register(con)
     con.execute(f"CREATE VIEW rows AS FROM '{path}'")
-    con.execute(f"FROM {call_sql(table, 'rows', first, 'cluster', **options)}").fetchall()
+    call = call_sql(table, (Expression("rows"), first, "cluster"), options, {})
+    con.execute(f"FROM {call}").fetchall()
 
 
 def main(engine: str, table: str, path: str, columns: str, options: str) -> None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tests.support.compare import assert_same, is_same_key
-from tests.support.engines import COLUMN_ARGUMENTS, DuckDB, Engine, Row, literal, quoted, with_keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+
+    from tests.support.engines import Engine, Row
 
 FUNCTIONS = ("centroids", "internal_report", "internal_cluster_report", "neighbor_report")
 Vector = str | list[str]
@@ -29,10 +30,6 @@ def call(
     **arguments: Any,
 ) -> list[Row]:
     """The rows of a table macro or frame function of the point side."""
-    if isinstance(engine, DuckDB):
-        keys = keys_of(arguments)
-        query = f"FROM {call_sql(function, 'assignments', vector, cluster, **arguments)}"
-        return [with_keys(row, keys) for row in engine.rows(query, frame)]
     return engine.call(function, frame, vector, cluster, **arguments)
 
 
@@ -56,40 +53,6 @@ def call_by_case(
         [row for row, number in zip(rows, numbers, strict=True) if number == i]
         for i in range(len(cases))
     ]
-
-
-def call_sql(function: str, table: str, vector: Vector, cluster: str, **arguments: Any) -> str:
-    parts = [table, vector_sql(vector), quoted(cluster)]
-    keys = keys_of(arguments)
-    for name, value in arguments.items():
-        if name != "partition_by":
-            shown = quoted(value) if name in COLUMN_ARGUMENTS else value_sql(value)
-            parts.append(f"{name} := {shown}")
-        elif keys:
-            fields = ", ".join(f"{quoted(key)}: {quoted(key)}" for key in keys)
-            parts.append(f"{name} := {quoted(keys[0]) if len(keys) == 1 else f'{{{fields}}}'}")
-    return f"clustereval.{function}({', '.join(parts)})"
-
-
-def keys_of(arguments: Mapping[str, Any]) -> list[str]:
-    keys = arguments.get("partition_by") or []
-    return [keys] if isinstance(keys, str) else list(keys)
-
-
-def vector_sql(vector: Vector) -> str:
-    if isinstance(vector, str):
-        return quoted(vector)
-    return f"[{', '.join(quoted(name) for name in vector)}]"
-
-
-def value_sql(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, list):
-        return f"[{', '.join(value_sql(part) for part in value)}]"
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"'{value}'::DOUBLE"
-    return literal(value)
 
 
 def assert_points(

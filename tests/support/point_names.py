@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from tests.support.engines import DuckDB, Engine, Row, fetched, literal, quoted, with_keys
+from tests.support.engines import (
+    DuckDB,
+    Engine,
+    Row,
+    column_sql,
+    fetched,
+    literal,
+    quoted,
+    with_keys,
+)
 from tests.support.macro_calls import named_inside
-from tests.support.point_engines import assert_points, call, vector_sql
+from tests.support.point_engines import assert_points, call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +99,7 @@ def assert_columns_of_sql(
     fields = ", ".join(f"{quoted(key)}: {quoted(key)}" for key in keys)
     more = "".join(f", {name} := {literal(value)}" for name, value in options.items())
     query = (
-        f"FROM clustereval.{function}(assignments, {vector_sql(points)}, {greatest}, "
+        f"FROM clustereval.{function}(assignments, {column_sql(points)}, {greatest}, "
         f"partition_by := {{{fields}}}{more})"
     )
     got = [with_keys(row, keys) for row in engine.rows(query, named)]

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tests.support.engines import DuckDB, Engine, Row, with_keys
-from tests.support.point_engines import call, call_sql, keys_of
+from tests.support.engines import keys_of
+from tests.support.point_engines import call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from tests.support.engines import Engine, Row
 
 COUNTS = ("n", "n_dropped", "n_noise")
 LISTS = ("mean", "mean_correction", "m2", "minimum", "maximum")
@@ -31,20 +33,9 @@ def states_of(engine: Engine, frame: pl.DataFrame, *given: Any, **arguments: Any
 
 
 def merged(engine: Engine, states: pl.DataFrame, **arguments: Any) -> pl.DataFrame:
-    rows = call_states(engine, "merge_cluster_states", states, **arguments)
+    rows = engine.call("merge_cluster_states", states, **arguments)
     return to_frame(rows, *keys_of(arguments))
 
 
 def reports_of(engine: Engine, states: pl.DataFrame, **arguments: Any) -> list[Row]:
-    return call_states(engine, "internal_report_from_states", states, **arguments)
-
-
-def call_states(engine: Engine, function: str, states: pl.DataFrame, **arguments: Any) -> list[Row]:
-    """The rows of a table macro or frame function of states."""
-    if isinstance(engine, DuckDB):
-        keys = keys_of(arguments)
-        # call_sql has a vector and a cluster for the points, which states have not.
-        query = call_sql(function, "assignments", "", "", **arguments)
-        query = query.replace('assignments, "", ""', "assignments", 1)
-        return [with_keys(row, keys) for row in engine.rows(f"FROM {query}", states)]
-    return engine.call(function, states, **arguments)
+    return engine.call("internal_report_from_states", states, **arguments)

@@ -11,8 +11,16 @@ import polars as pl
 
 import polars_clustereval as ce
 from tests.support import registry
-from tests.support.engines import DuckDB, Engine, Row, fetched, literal, quoted, with_keys
-from tests.support.point_engines import vector_sql
+from tests.support.engines import (
+    DuckDB,
+    Engine,
+    Row,
+    column_sql,
+    fetched,
+    literal,
+    quoted,
+    with_keys,
+)
 
 if TYPE_CHECKING:
     from tests.support.key_types import KeyType
@@ -69,7 +77,7 @@ class TableCall(NamedTuple):
                 frames["given"] = pl.DataFrame({"value": self._typed(argument, key_type)})
                 parts.append("getvariable('given')")
             else:
-                parts.append(vector_sql(argument))
+                parts.append(column_sql(argument))
         parts.append(f"partition_by := {quoted(self.partition_by)}")
         rows = ask_as_a_user(engine, f"FROM clustereval.{self.table}({', '.join(parts)})", frames)
         if self.table in registry.tables("nominal values"):

@@ -308,14 +308,6 @@ def stack_runs(runs: Iterable[Run]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def by_part(rows: list[Row]) -> dict[int, list[Row]]:
-    found: dict[int, list[Row]] = {}
-    for row in rows:
-        others = {name: value for name, value in row.items() if name != "part"}
-        found.setdefault(row["part"], []).append(others)
-    return found
-
-
 @cache
 def random_pair(seed: int) -> tuple[Run, Run]:
     """A run and a noisy copy of it, each of a share of the ids, with clusters of all sizes."""
