@@ -60,8 +60,8 @@ async function describeCsv(session, file) {
 }
 
 /** Names of labels, clusters and rows are texts: as numbers, 01 and 1 would be one name. */
-function typesOfNames({ label, cluster, id }) {
-  const names = [...new Set([label, cluster, id])].filter((name) => name !== null);
+function typesOfNames({ label, clusters, id }) {
+  const names = [...new Set([label, ...clusters, id])].filter((name) => name !== null);
   const types = names.map((name) => `${quoteText(name)}: 'VARCHAR'`);
   return `, types = {${types.join(", ")}}`;
 }

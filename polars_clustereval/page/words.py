@@ -1,8 +1,4 @@
-"""Words: the sentences and limits that a page uses, as data.
-
-When Python writes a page, it uses these sentences. The playground uses the same sentences for a
-page with the same content in a browser (see ``tools/playground.py``).
-"""
+"""Words: the sentences and limits that a page uses, as data."""
 
 from __future__ import annotations
 
