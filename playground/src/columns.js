@@ -28,11 +28,11 @@ const LIKELY = {
   id: [/^id$/i, /(?:^|_)(?:id|key|uuid)$/i, /^(?:row|index)$/i],
 };
 
-export function isNumber({ type }) {
+function isNumber({ type }) {
   return NUMBER.test(type);
 }
 
-export function isList({ type }) {
+function isList({ type }) {
   return LIST.test(type);
 }
 

@@ -57,11 +57,7 @@ class Pictures(NamedTuple):
 
 
 def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictures:
-    """Return the charts of a clustering.
-
-    Raise an error if the extra for pictures is not installed. Charts with nothing to show are left
-    out, for example if silhouettes are undefined or if there is only a single centroid.
-    """
+    """Return the charts of a clustering that have something to show."""
     try:
         import vl_convert  # noqa: F401 - the rendering imports it again
 
@@ -87,7 +83,7 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
 
 
 def _draw_point_charts(source: Source, options: Options, findings: Findings) -> dict[str, Any]:
-    """Draw charts of points from the page's tables, and return a mapping from titles to charts."""
+    """Return the charts of points by their titles, drawn from the page's tables."""
     from polars_clustereval.plots import centroids, projection, silhouette
 
     charts = {}
@@ -121,8 +117,8 @@ def _name_as_polars(
 ) -> dict[str, pl.DataFrame]:
     """Return the tables, with their clusters converted and sorted as in Polars.
 
-    When DuckDB reads a Parquet file, it returns durations as numbers, times in the user's time
-    zone, and Enum values as text.
+    DuckDB reads durations of a Parquet file as numbers, times in the user's time zone, and Enum
+    values as text.
     """
     rows = scan_files(source)
     if rows is None:  # DuckDB reads the file for both engines
@@ -143,10 +139,7 @@ def _name_as_polars(
 
 
 def _render(specifications: Mapping[str, str]) -> Pictures:
-    """Render charts as SVG pictures.
-
-    `specifications` maps the title of each chart to its Vega-Lite specification.
-    """
+    """Render charts as SVG, from Vega-Lite specifications by their titles."""
     import vl_convert
 
     return Pictures(
@@ -155,7 +148,7 @@ def _render(specifications: Mapping[str, str]) -> Pictures:
 
 
 def _is_memory_limited() -> bool:
-    """Return whether the address space of this process is limited, for example by ``ulimit -v``."""
+    """Return whether the address space of this process is limited, as by ``ulimit -v``."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
     except ImportError:  # Windows has no such limit
@@ -173,10 +166,10 @@ json.dump({title: vegalite_to_svg(vl_spec=chart) for title, chart in charts.item
 
 
 def _render_apart(specifications: Mapping[str, str]) -> Pictures:
-    """Render charts as SVG pictures in a separate process.
+    """Render charts in a separate process.
 
-    The renderer reserves much more address space than it uses. If the renderer cannot reserve this
-    space, it ends its process instead of raising an error.
+    The renderer reserves much more address space than it uses, and if it cannot, it ends its
+    process instead of raising an error.
     """
     done = subprocess.run(
         [sys.executable, "-c", _RENDERER],
@@ -201,7 +194,7 @@ _MISSING = (
 
 
 def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
-    """Call a plot function with those arguments that it accepts, and return its chart."""
+    """Return the chart of a plot function, called with those arguments that it accepts."""
     known = given.keys() & signature(plot).parameters.keys()
     return _pad(plot(rows, **{name: given[name] for name in known}))
 
