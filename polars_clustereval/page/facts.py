@@ -36,8 +36,8 @@ class Tables(NamedTuple):
     intervals: pl.DataFrame | None
     internal: dict[str, Any] | None
     silhouette: dict[str, Any] | None
-    #: One row per cluster of each report that has one, by the report's name.
-    by_cluster: dict[str, pl.DataFrame]
+    #: One row per cluster of each report that has one, that of the labels first.
+    by_cluster: list[pl.DataFrame]
 
 
 def list_facts(source: Source, options: Options, tables: Tables) -> list[tuple[str, str]]:

@@ -58,6 +58,7 @@ __all__ = [
     "choose_clusters",
     "describe_clustering",
     "describe_limits",
+    "has_silhouettes_of_points",
     "list_headlines",
     "list_warnings_of_input",
     "make_findings",
@@ -202,7 +203,7 @@ def describe_clustering(
         intervals=found.get("external_intervals"),
         internal=_first_row(found, "internal_report"),
         silhouette=_first_row(found, "silhouette_score"),
-        by_cluster={name: found[name] for name in _BY_CLUSTER if name in found},
+        by_cluster=[found[name] for name in _BY_CLUSTER if name in found],
     )
     groups = _list_groups(tables, options)
     scores = {score.name: score for group in groups.values() for score in group}
@@ -340,7 +341,7 @@ def _compute(
     cluster, and the other tables of silhouettes are derived from them.
     """
     derived: tuple[str, ...] = ()
-    if "silhouette_clusters" in calls and _has_silhouettes_of_points(options):
+    if "silhouette_clusters" in calls and has_silhouettes_of_points(options):
         derived = ("silhouette_score", *(["silhouette_clusters"] if has_pictures else []))
     found = {name: compute(call) for name, call in calls.items() if name not in derived}
     if not derived:
@@ -359,7 +360,7 @@ def _list_low_points(compute: Compute, options: Options) -> pl.DataFrame:
     """Return the points with the lowest silhouettes, or no rows if they have no ids."""
     columns = ("id", "neighbor", "cluster", "silhouette")
     if "id" not in options.values or not (
-        _has_silhouettes_of_points(options) or _has_sample(options)
+        has_silhouettes_of_points(options) or _has_sample(options)
     ):
         return pl.DataFrame(schema=dict.fromkeys(columns, pl.Null))
     points = compute(options.call(REPORTS["samples"]), columns)
@@ -394,12 +395,12 @@ def _list_calls(options: Options) -> list[Call]:
         calls += [options.call(REPORTS["clusters"])]
     if "vector" in options.values:
         calls += [options.call(x) for x in (REPORTS["internal"], CENTROIDS, REPORTS["silhouette"])]
-        if _has_silhouettes_of_points(options) or _has_sample(options):
+        if has_silhouettes_of_points(options) or _has_sample(options):
             calls += [options.call(SILHOUETTES_OF_CLUSTERS)]
     return calls
 
 
-def _has_silhouettes_of_points(options: Options) -> bool:
+def has_silhouettes_of_points(options: Options) -> bool:
     """Return whether the page needs the silhouette of every point, not only a mean or bounds."""
     is_exact = options.values.get("method", "exact").lower() == "exact"
     return is_exact and "tolerance" not in options.values
@@ -531,34 +532,29 @@ def _list_cluster_tables(tables: Tables) -> dict[str, pl.DataFrame]:
     if external is None or internal is None or external["n"] == internal["n"]:
         row: dict[str, Any] = external or internal or {}
         return {"Clusters": _join_cluster_tables(tables.by_cluster, row["n"])}
-    of_labels, *of_points = _BY_CLUSTER
+    of_labels, *of_points = tables.by_cluster
     return {
-        "Clusters: rows with a label": _join_cluster_tables(
-            {of_labels: tables.by_cluster[of_labels]}, external["n"]
-        ),
-        "Clusters: points": _join_cluster_tables(
-            {x: tables.by_cluster[x] for x in of_points if x in tables.by_cluster}, internal["n"]
-        ),
+        "Clusters: rows with a label": _join_cluster_tables([of_labels], external["n"]),
+        "Clusters: points": _join_cluster_tables(of_points, internal["n"]),
     }
 
 
-def _join_cluster_tables(by_cluster: Mapping[str, pl.DataFrame], n: int) -> pl.DataFrame:
+def _join_cluster_tables(by_cluster: Sequence[pl.DataFrame], n: int) -> pl.DataFrame:
     """Return one row per cluster, the largest first; `n` is the number of rows in all clusters.
 
     Noise points that count as singletons are clusters without a name, and have no rows.
     """
     joined: pl.DataFrame | None = None
-    for name in _BY_CLUSTER:
-        if name in by_cluster:
-            frame = by_cluster[name].filter(pl.col("cluster").is_not_null())
-            known = [] if joined is None else joined.columns
-            kept = [x for x in frame.columns if x in CLUSTER_MEANINGS and x not in known]
-            frame = frame.select("cluster", *(column for column in kept if column != "cluster"))
-            if joined is not None:
-                # DuckDB reads durations of Parquet files as whole numbers, Polars as durations.
-                same = pl.col("cluster").cast(joined.schema["cluster"])
-                frame = joined.join(frame.with_columns(same), on="cluster", how="left")
-            joined = frame
+    for table in by_cluster:
+        frame = table.filter(pl.col("cluster").is_not_null())
+        known = ["cluster"] if joined is None else joined.columns
+        kept = [x for x in frame.columns if x in CLUSTER_MEANINGS and x not in known]
+        frame = frame.select("cluster", *kept)
+        if joined is not None:
+            # DuckDB reads durations of Parquet files as whole numbers, Polars as durations.
+            same = pl.col("cluster").cast(joined.schema["cluster"])
+            frame = joined.join(frame.with_columns(same), on="cluster", how="left")
+        joined = frame
     assert joined is not None
     joined = joined.with_columns(share=pl.col("n") / n)
     if "std_error" in joined.columns and not joined["std_error"].sum():  # nothing is sampled

@@ -24,6 +24,7 @@ from .findings import (
     Findings,
     check_options,
     describe_clustering,
+    has_silhouettes_of_points,
     list_headlines,
     list_warnings_of_input,
 )
@@ -119,10 +120,9 @@ def _compared_calls(options: Options) -> list[Call]:
     """Return the calls of the overview, those on points last."""
     calls = [options.call(REPORTS["external"])] if "label" in options.values else []
     if "vector" in options.values:
-        calls.append(options.call(REPORTS["internal"]))
-        is_exact = options.values.get("method", "exact").lower() == "exact"
-        is_bounded = "tolerance" in options.values or not is_exact
-        calls.append(options.call(REPORTS["silhouette"] if is_bounded else SILHOUETTES_OF_CLUSTERS))
+        is_exact = has_silhouettes_of_points(options)
+        silhouettes = SILHOUETTES_OF_CLUSTERS if is_exact else REPORTS["silhouette"]
+        calls += [options.call(REPORTS["internal"]), options.call(silhouettes)]
     return calls
 
 
@@ -222,6 +222,4 @@ def _list_facts_of_all(
 def _name_part(keys: Sequence[str], values: Sequence[Any]) -> str:
     """Return a name for a partition: its columns and their values."""
     texts = ["NULL" if value is None else str(value) or "(empty)" for value in values]
-    if len(keys) == 1:
-        return f"{keys[0]} {texts[0]}"
     return ", ".join(f"{key} {text}" for key, text in zip(keys, texts, strict=True))

@@ -72,13 +72,17 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
         call = options.call(REPORTS["external-confidence"])
         rows, given = read_rows(source, call, call.report.inputs[0])
         shares = {**given, "normalize": "label"}
-        charts["Labels in the clusters"] = _call_plot(plots.contingency_plot, rows, shares)
+        charts["Labels in the clusters"] = _call_known(plots.contingency_plot, shares, rows)
         given["metrics"] = _DRAWN_SCORES
-        charts["Scores with their intervals"] = _call_plot(plots.interval_plot, rows, given)
+        charts["Scores with their intervals"] = _call_known(plots.interval_plot, given, rows)
     if "vector" in options.values and clusters.height > 1:
         charts |= _draw_point_charts(source, options, findings)
     begin_step("pictures")
-    specifications = {title: chart.to_json() for title, chart in charts.items()}
+    # The reader's font may be wider than the font in which the names were measured.
+    padding = {"left": 30, "right": 20, "top": 5, "bottom": 5}
+    specifications = {
+        title: chart.properties(padding=padding).to_json() for title, chart in charts.items()
+    }
     return (_render_apart if _is_memory_limited() else _render)(specifications)
 
 
@@ -91,8 +95,7 @@ def _draw_point_charts(source: Source, options: Options, findings: Findings) -> 
     clusters = tables["internal_cluster_report"]
     call = options.call(CENTROIDS)
     rows, given = read_rows(source, call, call.report.inputs[0])
-    known = given.keys() & signature(check_point_options).parameters.keys()
-    point_options = check_point_options(**{name: given[name] for name in known})
+    point_options = _call_known(check_point_options, given)
     samples = tables.get("silhouette_samples")
     if samples is not None and samples["silhouette"].count():
         charts["Silhouettes of the points"] = silhouette.draw_samples(
@@ -109,7 +112,7 @@ def _draw_point_charts(source: Source, options: Options, findings: Findings) -> 
     charts["Centroids and their distances"] = centroids.draw_centroids(
         clusters, point_options, _MAX_DRAWN
     )
-    return {title: _pad(chart) for title, chart in charts.items()}
+    return charts
 
 
 def _name_as_polars(
@@ -193,13 +196,7 @@ _MISSING = (
 )
 
 
-def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
-    """Return the chart of a plot function, called with those arguments that it accepts."""
-    known = given.keys() & signature(plot).parameters.keys()
-    return _pad(plot(rows, **{name: given[name] for name in known}))
-
-
-def _pad(chart: Any) -> Any:
-    """Return the chart with space added at the sides for names."""
-    # The reader's font may be wider than the font in which the names were measured.
-    return chart.properties(padding={"left": 30, "right": 20, "top": 5, "bottom": 5})
+def _call_known(function: Callable[..., Any], given: Mapping[str, Any], *data: Any) -> Any:
+    """Call a function with those of the given arguments that it accepts."""
+    known = given.keys() & signature(function).parameters.keys()
+    return function(*data, **{name: given[name] for name in known})
