@@ -24,7 +24,7 @@ const SAMPLE = { method: quoteText("sample"), sample_size: 1000, reference_size:
 /** Distances whose mean over a cluster follows from sums: exact at any size. */
 const SUMMED = ["sqeuclidean", "cosine", "cityblock"];
 const LOWEST =
-  "ORDER BY partition_key ASC NULLS LAST, silhouette ASC NULLS LAST, id ASC NULLS LAST LIMIT 20";
+  "ORDER BY silhouette ASC NULLS LAST, partition_key ASC NULLS LAST, id ASC NULLS LAST LIMIT 20";
 
 /** Return the options of silhouettes: a sample if all points of the summary would take long. */
 export function chooseMethod({ distance }, summary) {

@@ -79,7 +79,7 @@ export class ColumnForm {
     const vector = guessVector(columns, guess);
     const possible = columns.filter((column) => isNumber(column) || isList(column));
     const namesOf = (some) => some.map(({ name }) => name);
-    const names = namesOf(columns.filter((column) => !isList(column)));
+    const names = namesOf(columns);
     this.clusters = checkboxes(names, [guess.cluster]);
     this.vector = checkboxes(namesOf(possible), vector);
     const withNone = ["", ...names];
