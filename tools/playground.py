@@ -1,32 +1,21 @@
 """`make playground`: what the playground needs of this package, next to its JavaScript.
 
 The page runs without Python. Written for it are the macros and the example data as databases, the
-SQL of the pages, the words and the template of a report's page, and in the pages of the site the
-tags that load its script. See playground/README.md.
+SQL of the pages, and in the pages of the site the tags that load its script. See
+playground/README.md.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import polars_clustereval as ce
-from polars_clustereval.base.findings import SENTENCES
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
-from polars_clustereval.catalogue import entries, show_cases
-from polars_clustereval.cli.doubts import PLACEHOLDERS
-from polars_clustereval.cli.reports import REPORTS
-from polars_clustereval.page import words
-from polars_clustereval.page.findings import CLUSTER_MEANINGS, Score
-from polars_clustereval.page.html import NAME_COLUMNS, describe_best, describe_range
 from tools.page_session import open_session
-
-if TYPE_CHECKING:
-    from polars_clustereval.cli.reports import Meaning
 
 ROOT = Path(__file__).parent.parent
 FOLDER = "playground"
@@ -113,69 +102,6 @@ def write_example_database(path: Path) -> None:
         con.execute("DETACH example_data")
 
 
-# The words of a report's page ----------------------------------------------------------------
-
-
-def describe_score(name: str, meaning: Meaning) -> dict[str, Any]:
-    """What the page says of a score, whatever its value."""
-    entry = entries().get(name)
-    facts: dict[str, Any] = {
-        "title": name if entry is None else entry.title,
-        "text": meaning.text,
-        "best": describe_best(meaning),
-        "range": describe_range(Score(name, None, meaning)),
-    }
-    if entry is not None:
-        facts["definition"] = entry.definition
-        facts["cases"] = show_cases(entry)
-        facts["source"] = entry.source
-        if entry.scale is not None:
-            facts["scale"] = entry.scale._asdict()
-    return facts
-
-
-#: The reports of the page in the order of its tables of all scores, with the titles of the groups.
-GROUPED = {
-    "external": REPORTS["external"].titles,
-    "silhouette": {"silhouette": "silhouette"},
-    "internal": REPORTS["internal"].titles,
-}
-SAMPLE = {
-    "method": "sample",
-    "between": "nearest",
-    "distance": "euclidean",
-    "confidence": 0.95,
-    "tolerance": None,
-    "sample_size": 1,
-    "reference_size": 1,
-    "random_state": 0,
-}
-
-
-def page_facts() -> dict[str, Any]:
-    """All that the page in the browser has from the one in Python."""
-    report = REPORTS["silhouette"]
-    assert report.adapt is not None
-    of_a_sample = report.adapt(report, SAMPLE).meanings
-    return {
-        "version": ce.__version__,
-        "scores": {
-            name: describe_score(name, meaning)
-            for group in GROUPED
-            for name, meaning in REPORTS[group].meanings.items()
-        },
-        "titles": {group: dict(titles) for group, titles in GROUPED.items()},
-        "readings": [name for group in GROUPED for name in REPORTS[group].readings],
-        "textsOfASample": {name: x.text for name, x in of_a_sample.items()},
-        "clusterColumns": {name: x.text for name, x in CLUSTER_MEANINGS.items()},
-        "highIsBest": [name for name, x in CLUSTER_MEANINGS.items() if x.is_high_best],
-        "nameColumns": NAME_COLUMNS,
-        "sentences": SENTENCES,
-        "placeholders": PLACEHOLDERS,
-        "words": {name: getattr(words, name) for name in words.__all__},
-    }
-
-
 # The site ------------------------------------------------------------------------------------
 
 TAGS = (
@@ -187,7 +113,7 @@ TAGS = (
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; worker-src 'self' blob:; "
-    "connect-src 'self' blob:; frame-src 'self' blob:; form-action 'none'; base-uri 'self'"
+    "connect-src 'self' blob:; form-action 'none'; base-uri 'self'"
 )
 
 
@@ -218,10 +144,8 @@ def write_assets(folder: Path) -> None:
     ce.write_database(folder / "clustereval.duckdb")
     write_example_database(folder / "examples.duckdb")
     blocks = [block._asdict() for block in list_blocks()]
-    for name, content in (("facts", page_facts()), ("blocks", blocks)):
-        text = json.dumps(content, ensure_ascii=False)
-        (folder / f"{name}.json").write_text(text, encoding="utf-8")
-    shutil.copy(ROOT / "polars_clustereval" / "page" / "template.html", folder)
+    text = json.dumps(blocks, ensure_ascii=False)
+    (folder / "blocks.json").write_text(text, encoding="utf-8")
 
 
 def main() -> None:

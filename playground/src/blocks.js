@@ -1,6 +1,6 @@
 /** Blocks: a Run button below every block of SQL on a page of the site. */
 
-import { element, errorBox, statusLine, whileBusy } from "./dom.js";
+import { element, showTables, statusLine, whileBusy } from "./dom.js";
 
 /** Add the buttons. DuckDB is loaded by the first click on one of them. */
 export function addRunButtons() {
@@ -23,25 +23,11 @@ function addRunButton(box, blocks, place) {
   const results = element("div", { class: "ce-results" });
   const button = element("button", { type: "button", class: "ce-button" }, "Run");
   button.addEventListener("click", () =>
-    whileBusy(button, () => showBlock(blocks, place, results, say)),
+    whileBusy(button, () =>
+      showTables(results, say, openSession, (own) => runBlock(own, blocks, place)),
+    ),
   );
   box.after(element("div", { class: "ce-run" }, button, status), results);
-}
-
-async function showBlock(blocks, place, results, say) {
-  try {
-    results.replaceChildren();
-    say("Loading …");
-    const { drawResults } = await import("./results.js");
-    const own = await openSession(say);
-    say("Running …");
-    const begin = performance.now();
-    results.replaceChildren(...drawResults(await runBlock(own, blocks, place)));
-    say(`Done in ${((performance.now() - begin) / 1000).toFixed(2)} s, in this browser`);
-  } catch (error) {
-    say("DuckDB reports an error:");
-    results.replaceChildren(errorBox(error));
-  }
 }
 
 /** Run a block, after what earlier blocks of the page create if they have not run. */

@@ -3,10 +3,11 @@
 import { element } from "./dom.js";
 
 const DISTANCES = ["euclidean", "sqeuclidean", "cosine", "cityblock", "chebyshev"];
+const MISSING = { error: "error: stop there", drop: "drop: leave the row out" };
 const NOISE_AS = {
-  cluster: "counted as a cluster",
-  drop: "left out",
-  singletons: "each a cluster of its own",
+  cluster: "cluster: counted as one",
+  drop: "drop: left out",
+  singletons: "singletons: a cluster each",
 };
 const NUMBER = /^(?:U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(.*\))$/;
 const LIST = /^(?:U?(?:TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|DECIMAL\(.*\))\[\d*\]$/;
@@ -27,11 +28,11 @@ const LIKELY = {
   id: [/^id$/i, /(?:^|_)(?:id|key|uuid)$/i, /^(?:row|index)$/i],
 };
 
-export function isNumber({ type }) {
+function isNumber({ type }) {
   return NUMBER.test(type);
 }
 
-export function isList({ type }) {
+function isList({ type }) {
   return LIST.test(type);
 }
 
@@ -70,85 +71,80 @@ export function guessVector(columns, guess) {
   return free.filter(isNumber).map(({ name }) => name);
 }
 
-/** The form: selects for the columns, boxes for the coordinates, and options. */
+/** The form: boxes for the clusterings and the coordinates, selects for other columns, options. */
 export class ColumnForm {
   constructor(columns) {
     this.columns = columns;
-    this.guess = guessColumns(columns);
-    const vector = guessVector(columns, this.guess);
+    const guess = guessColumns(columns);
+    const vector = guessVector(columns, guess);
     const possible = columns.filter((column) => isNumber(column) || isList(column));
-    this.boxes = possible.map(({ name }) => [name, checkbox(vector.includes(name))]);
-    const names = columns.map(({ name }) => name);
+    const namesOf = (some) => some.map(({ name }) => name);
+    const names = namesOf(columns);
+    this.clusters = checkboxes(names, [guess.cluster]);
+    this.vector = checkboxes(namesOf(possible), vector);
     const withNone = ["", ...names];
     this.selects = {
-      cluster: select(this.guess.cluster === null ? withNone : names, this.guess.cluster),
-      label: select(withNone, this.guess.label),
-      id: select(withNone, this.guess.id),
-      weight: select(["", ...possible.filter(isNumber).map(({ name }) => name)], null),
+      label: select(withNone, guess.label),
+      id: select(withNone, guess.id),
+      partition: select(withNone, null),
+      weight: select(["", ...namesOf(possible.filter(isNumber))], null),
       distance: select(DISTANCES, "euclidean"),
+      missing: select(Object.keys(MISSING), "error", MISSING),
       noiseAs: select(Object.keys(NOISE_AS), "cluster", NOISE_AS),
     };
     this.noise = element("input", { type: "text", size: "6", placeholder: "none" });
-    for (const kind of ["cluster", "label", "id", "weight"]) {
+    for (const kind of ["label", "id", "partition", "weight"]) {
       this.selects[kind].addEventListener("change", () => this.uncheck(this.selects[kind].value));
+    }
+    for (const [name, box] of this.clusters) {
+      box.addEventListener("change", () => box.checked && this.uncheck(name));
     }
   }
 
   /** A column that is a name is no coordinate. */
   uncheck(name) {
-    for (const [column, box] of this.boxes) if (column === name) box.checked = false;
+    for (const [column, box] of this.vector) if (column === name) box.checked = false;
   }
 
   draw(button) {
-    const { cluster, label, id, weight, distance, noiseAs } = this.selects;
+    const { label, id, partition, weight, distance, missing, noiseAs } = this.selects;
     return element(
       "form",
       { class: "ce-columns" },
-      field("Cluster", cluster),
+      drawBoxes("Clusters, with a report of each column", this.clusters),
       field("True label", label),
       field("Id of the row", id),
+      field("Partition by", partition),
       field("Weight, for labels alone", weight),
-      this.drawVector(),
+      drawBoxes("Coordinates of the points", this.vector),
       field("Distance", distance),
+      field("Missing coordinates", missing),
       field("Cluster of noise, if any", this.noise),
       field("Noise is", noiseAs),
       element("div", { class: "ce-run" }, button),
     );
   }
 
-  drawVector() {
-    const check = (value) => () => this.boxes.forEach(([, box]) => (box.checked = value));
-    const plain = { type: "button", class: "ce-button ce-plain" };
-    return element(
-      "fieldset",
-      { class: "ce-vector" },
-      element("legend", {}, "Coordinates of the points"),
-      element("button", { ...plain, onclick: check(true) }, "all"),
-      element("button", { ...plain, onclick: check(false) }, "none"),
-      this.boxes.map(([name, box]) => element("label", {}, box, ` ${name}`)),
-    );
-  }
-
   /** Return what is chosen; raise an error if that cannot be scored. */
   read() {
     const chosen = ({ value }) => (value === "" ? null : value);
-    const vector = this.boxes.filter(([, box]) => box.checked).map(([name]) => name);
-    const [cluster, label, id, weight] = ["cluster", "label", "id", "weight"].map((kind) =>
-      chosen(this.selects[kind]),
-    );
-    const noise = chosen(this.noise);
-    const choice = { cluster, label, id, weight, vector, noise };
-    choice.noiseAs = noise === null ? null : this.selects.noiseAs.value;
-    choice.distance = this.selects.distance.value;
-    choice.isList = this.columns.some((x) => x.name === vector[0] && isList(x));
+    const checked = (boxes) => boxes.filter(([, box]) => box.checked).map(([name]) => name);
+    const selects = Object.entries(this.selects).map(([kind, select]) => [kind, chosen(select)]);
+    const choice = {
+      ...Object.fromEntries(selects),
+      clusters: checked(this.clusters),
+      vector: checked(this.vector),
+      noise: chosen(this.noise),
+    };
+    choice.isList = this.columns.some((x) => x.name === choice.vector[0] && isList(x));
     checkChoice(choice);
     return choice;
   }
 }
 
 /** Raise an error that says what to change. */
-function checkChoice({ cluster, label, weight, vector, isList: hasList }) {
-  if (cluster === null) throw new Error("Choose the column of the clusters.");
+function checkChoice({ clusters, label, weight, vector, isList: hasList }) {
+  if (clusters.length === 0) throw new Error("Choose a column of clusters.");
   if (label === null && vector.length === 0) {
     throw new Error("Choose the column of the true labels, or coordinates of the points, or both.");
   }
@@ -160,10 +156,27 @@ function checkChoice({ cluster, label, weight, vector, isList: hasList }) {
   }
 }
 
-function checkbox(checked) {
-  return element("input", { type: "checkbox", checked });
+/** Return pairs of a name and its box. */
+function checkboxes(names, checked) {
+  return names.map((name) => [
+    name,
+    element("input", { type: "checkbox", checked: checked.includes(name) }),
+  ]);
 }
 
+/** Return boxes with their names, and buttons that check all or none of them. */
+function drawBoxes(legend, boxes) {
+  const check = (value) => () => boxes.forEach(([, box]) => (box.checked = value));
+  const plain = { type: "button", class: "ce-button ce-plain" };
+  return element(
+    "fieldset",
+    { class: "ce-boxes" },
+    element("legend", {}, legend),
+    element("button", { ...plain, onclick: check(true) }, "all"),
+    element("button", { ...plain, onclick: check(false) }, "none"),
+    boxes.map(([name, box]) => element("label", {}, box, ` ${name}`)),
+  );
+}
 /** Return a select with these values, whose texts are others if `texts` has them. */
 function select(values, selected, texts = {}) {
   const options = values.map((value) =>

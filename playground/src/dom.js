@@ -27,6 +27,23 @@ export function messageOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** Show the tables that `run` returns in a session, or the error of DuckDB. */
+export async function showTables(place, say, open, run) {
+  try {
+    place.replaceChildren();
+    say("Loading …");
+    const { drawResults } = await import("./results.js");
+    const session = await open(say);
+    say("Running …");
+    const begin = performance.now();
+    place.replaceChildren(...drawResults(await run(session)));
+    say(`Done in ${((performance.now() - begin) / 1000).toFixed(2)} s, in this browser`);
+  } catch (error) {
+    say("DuckDB reports an error:");
+    place.replaceChildren(errorBox(error));
+  }
+}
+
 /** Run `work` unless the button is busy; meanwhile the button keeps the focus but does nothing. */
 export async function whileBusy(button, work) {
   if (button.getAttribute("aria-disabled") === "true") return;

@@ -1,8 +1,7 @@
 /** The editor: SQL to change and run, and the blocks of all pages to choose from. */
 
-import { element, errorBox, statusLine, whileBusy } from "./dom.js";
+import { element, showTables, statusLine, whileBusy } from "./dom.js";
 import { Session } from "./engine.js";
-import { drawResults } from "./results.js";
 import { isSetup, splitStatements } from "./statements.js";
 
 const FIRST_QUERY = `-- Every table of these pages is here, by the name of its file.
@@ -51,22 +50,9 @@ class Editor {
   }
 
   run() {
-    return whileBusy(this.button, () => this.showResults());
-  }
-
-  async showResults() {
-    try {
-      this.results.replaceChildren();
-      this.session ??= await Session.open(this.say);
-      this.say("Running …");
-      const begin = performance.now();
-      const results = await this.session.run(this.text.value);
-      this.results.replaceChildren(...drawResults(results));
-      this.say(`Done in ${((performance.now() - begin) / 1000).toFixed(2)} s`);
-    } catch (error) {
-      this.say("DuckDB reports an error:");
-      this.results.replaceChildren(errorBox(error));
-    }
+    const open = async (say) => (this.session ??= await Session.open(say));
+    const run = (session) => session.run(this.text.value);
+    return whileBusy(this.button, () => showTables(this.results, this.say, open, run));
   }
 
   /** Show the SQL of another page, without the temporary tables of the one before. */

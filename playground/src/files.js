@@ -14,11 +14,11 @@ const PREVIEWED = 3;
  * An input: its name, its columns with their types, its first rows, `create`, which returns the SQL
  * that makes it the table to score, and `written`, the same for DuckDB elsewhere.
  */
-async function makeInput(session, name, rows, { create, written, file = null }) {
+async function makeInput(session, name, rows, { create, written }) {
   const described = asRecords(await session.query(`DESCRIBE ${rows}`));
   const columns = described.map((row) => ({ name: row.column_name, type: row.column_type }));
   const preview = await session.query(`${rows} LIMIT ${PREVIEWED}`);
-  return { name, columns, preview, create, written, file };
+  return { name, columns, preview, create, written };
 }
 
 export function describeExample(session) {
@@ -51,7 +51,6 @@ async function describeCsv(session, file) {
   const path = await register(session, file);
   const read = (name, texts) => `FROM read_csv(${quoteText(name)}, sample_size = -1${texts})`;
   return makeInput(session, file.name, read(path, ""), {
-    file,
     create: (choice) =>
       `CREATE OR REPLACE TABLE ${INPUT} AS ${read(path, typesOfNames(choice))}`,
     written: (choice) =>
@@ -60,8 +59,8 @@ async function describeCsv(session, file) {
 }
 
 /** Names of labels, clusters and rows are texts: as numbers, 01 and 1 would be one name. */
-function typesOfNames({ label, cluster, id }) {
-  const names = [...new Set([label, cluster, id])].filter((name) => name !== null);
+function typesOfNames({ label, clusters, id }) {
+  const names = [...new Set([label, ...clusters, id])].filter((name) => name !== null);
   const types = names.map((name) => `${quoteText(name)}: 'VARCHAR'`);
   return `, types = {${types.join(", ")}}`;
 }
@@ -76,5 +75,5 @@ async function describeParquet(session, file) {
   const written = () =>
     `CREATE OR REPLACE TEMP VIEW ${INPUT} AS\nFROM ${quoteText(file.name)};`;
   const create = () => `CREATE OR REPLACE TABLE ${INPUT} AS FROM ${table}`;
-  return makeInput(session, file.name, `FROM ${table}`, { create, written, file });
+  return makeInput(session, file.name, `FROM ${table}`, { create, written });
 }

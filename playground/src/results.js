@@ -3,7 +3,8 @@
 import { element } from "./dom.js";
 import { showValue } from "./values.js";
 
-const MOST_ROWS = 100;
+/** Of more rows, the first ones are shown. */
+export const MOST_ROWS = 100;
 /** A single row with more columns than this is shown as a column. */
 const MOST_COLUMNS = 6;
 
@@ -13,9 +14,9 @@ export function drawResults(results) {
   return results.map(drawResult);
 }
 
-function drawResult({ columns, rows }) {
+export function drawResult({ columns, rows }) {
   const isLong = rows.length === 1 && columns.length > MOST_COLUMNS;
-  const table = isLong ? drawRow(columns, rows[0]) : drawRows(columns, rows.slice(0, MOST_ROWS));
+  const table = isLong ? drawRow(columns, rows[0]) : drawRows(columns, rows);
   return element("div", { class: "ce-result" }, scrollable(table), countRows(rows.length));
 }
 
@@ -25,25 +26,38 @@ function scrollable(table) {
   return element("div", { class: "ce-scroll", ...label }, table);
 }
 
-function countRows(n) {
+export function countRows(n) {
   const count = `${n.toLocaleString("en-US")} ${n === 1 ? "row" : "rows"}`;
   const text = n > MOST_ROWS ? `The first ${MOST_ROWS} of ${count}` : count;
   return element("p", { class: "ce-note" }, text);
 }
 
+/** Return a table that a click on the name of a column sorts, the first click from the lowest. */
 function drawRows(columns, rows) {
-  const head = columns.map(({ name, isNumber }) =>
-    element("th", { scope: "col", ...alignment(isNumber) }, name),
-  );
-  const body = rows.map((row) =>
-    element("tr", {}, row.map((value, i) => drawCell(value, columns[i].isNumber))),
-  );
-  return element(
-    "table",
-    { class: "ce-table" },
-    element("thead", {}, element("tr", {}, head)),
-    element("tbody", {}, body),
-  );
+  const body = element("tbody");
+  const fill = (sorted) => {
+    const lines = sorted.slice(0, MOST_ROWS).map((row) =>
+      element("tr", {}, row.map((value, i) => drawCell(value, columns[i].isNumber))),
+    );
+    body.replaceChildren(...lines);
+  };
+  const signs = columns.map(() => -1);
+  const head = columns.map(({ name, isNumber }, i) => {
+    const sort = () => fill(sortRows(rows, i, (signs[i] *= -1)));
+    const button = element("button", { type: "button", class: "ce-sort", onclick: sort }, name);
+    return element("th", { scope: "col", ...alignment(isNumber) }, button);
+  });
+  fill(rows);
+  const top = element("thead", {}, element("tr", {}, head));
+  return element("table", { class: "ce-table" }, top, body);
+}
+
+/** Sort rows by a column, NULLs last. */
+function sortRows(rows, i, sign) {
+  return [...rows].sort(({ [i]: one }, { [i]: other }) => {
+    if (one === null || other === null) return (one === null) - (other === null);
+    return sign * ((one > other) - (one < other));
+  });
 }
 
 /** Return a row as a table with a line for each of its columns. */

@@ -4,9 +4,8 @@ import { ColumnForm } from "./columns.js";
 import { element, errorBox, statusLine, whileBusy } from "./dom.js";
 import { Session } from "./engine.js";
 import { describeExample, describeFile } from "./files.js";
-import { makeReport } from "./report/report.js";
+import { drawSaveLink, showReport } from "./report.js";
 import { drawResults } from "./results.js";
-import { ReportFrame } from "./report/frame.js";
 
 /** Return the section in which files are scored. */
 export function drawScoring() {
@@ -95,7 +94,7 @@ class Scoring {
     const preview = element("details", {}, element("summary", {}, "First rows"));
     preview.append(...drawResults([input.preview]));
     this.form.replaceChildren(preview, fields);
-    fields.querySelector("select").focus();
+    fields.querySelector("input, select").focus();
   }
 
   async score(input, form) {
@@ -103,9 +102,9 @@ class Scoring {
       this.report.replaceChildren();
       const choice = form.read();
       const begin = performance.now();
-      const page = await makeReport(this.session, input, choice, this.say);
-      this.report.replaceChildren(...new ReportFrame(page, input.name).draw());
+      await showReport(this.session, input, choice, this.report, this.say);
       const seconds = ((performance.now() - begin) / 1000).toFixed(1);
+      this.report.prepend(drawSaveLink(this.report, input.name));
       this.say(`The report of ${input.name} is below; it took ${seconds} s.`);
     } catch (error) {
       this.fail(error, this.report);
@@ -119,6 +118,6 @@ class Scoring {
 
   fail(error, place = this.form) {
     this.say("This did not work:");
-    place.replaceChildren(errorBox(error));
+    place.append(errorBox(error));
   }
 }

@@ -5,11 +5,7 @@ import { DataType } from "apache-arrow";
 /** Return the columns and rows of a table of Arrow; its values are those of JSON. */
 export function readTable(table) {
   const types = table.schema.fields.map((field) => field.type);
-  const columns = table.schema.fields.map(({ name, type }) => ({
-    name,
-    isNumber: isNumber(type),
-    isInteger: isInteger(type),
-  }));
+  const columns = table.schema.fields.map(({ name, type }) => ({ name, isNumber: isNumber(type) }));
   const vectors = types.map((_, i) => table.getChildAt(i));
   const rows = Array.from({ length: table.numRows }, (_, row) =>
     vectors.map((vector, i) => plain(vector.get(row), types[i])),
@@ -20,10 +16,6 @@ export function readTable(table) {
 /** Return the rows of a result as objects. */
 export function asRecords({ columns, rows }) {
   return rows.map((row) => Object.fromEntries(columns.map(({ name }, i) => [name, row[i]])));
-}
-
-function isInteger(type) {
-  return DataType.isInt(type) || (DataType.isDecimal(type) && type.scale === 0);
 }
 
 function isNumber(type) {

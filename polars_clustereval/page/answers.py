@@ -22,8 +22,6 @@ from polars_clustereval.base.findings import (
 )
 from polars_clustereval.cli.sentences import name_noise, write_sentence
 
-from .words import ALONE, LEAST_V_TEST, MOST_ALIKE, MOST_COLUMNS, MOST_NAMED, NEXT_STEPS, SUMMED_UP
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 __all__ = ["Answer", "describe_clusters", "list_answers", "list_steps", "percent"]
@@ -49,6 +47,61 @@ def percent(share: float) -> str:
     return str(pl.select(percent_as_text(pl.lit(share, pl.Float64))).item())
 
 
+#: The codes of findings that are listed, besides those of _SUMMED_UP. The warnings of a page state
+#: the others.
+_ALONE = (
+    *("unnamed_noise_label", "all_singletons", "unique_labels", "fractional_labels"),
+    *("same_partition", "dominant_coordinate"),
+)
+#: Up to this number of findings of the same kind, each gets a sentence; more are combined into one
+#: sentence.
+_MOST_ALIKE = 3
+#: The number of findings that such a combined sentence names.
+_MOST_NAMED = 5
+
+_UNDIVIDED = f"{100 * UNDIVIDED_SHARE:g} %"
+
+#: By code of findings: the sentence for several findings, and the name of each of them. {percent},
+#: {silhouette} and {times} are texts for the value of a finding.
+_SUMMED_UP = {
+    "mixed_cluster": (
+        f"{{n}} clusters are mixed, where less than {_UNDIVIDED} of the rows have one label",
+        "{cluster} ({percent} {label})",
+    ),
+    "split_label": (
+        f"{{n}} labels are split, with less than {_UNDIVIDED} of their rows in one cluster",
+        "{label} ({percent} in {cluster})",
+    ),
+    "similar_labels": (
+        "{n} sets of labels differ only by case or blanks",
+        "{label} ({n} rows)",
+    ),
+    "noise_label": (
+        "{n} labels have at least half of their rows in noise, which is left out",
+        "{label} ({percent} of {n} rows)",
+    ),
+    "cluster_coordinate": (
+        "{n} coordinates have one value in each cluster, which no other cluster has",
+        "{coordinate}",
+    ),
+    "low_silhouette": (
+        f"{{n}} clusters are hardly set apart, with mean silhouettes below {LOW_SILHOUETTE}",
+        "{cluster} ({silhouette}, next to {other_cluster})",
+    ),
+    "close_clusters": (
+        "{n} pairs of clusters are hardly set apart, and each is the nearest to the other",
+        "{cluster} and {other_cluster}",
+    ),
+    "far_point": (
+        f"{{n}} clusters have a point over {FAR_RATIO} times as far from the center as the average",
+        "{cluster} ({times} times)",
+    ),
+    "tiny_cluster": (
+        "{n} clusters have less than a tenth of the average size",
+        "{cluster} ({n})",
+    ),
+}
+
 #: The forms in which the names of findings show a value.
 _TEXTS_OF_VALUES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "percent": lambda value: percent_below(value, UNDIVIDED_SHARE),
@@ -58,31 +111,26 @@ _TEXTS_OF_VALUES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
 
 
 def list_answers(findings: Sequence[pl.DataFrame]) -> list[Answer]:
-    """Return sentences about the findings, with the most severe findings first.
+    """Return sentences about the findings, the most severe first; many of a kind share one.
 
-    Each finding has its own sentence, but if there are many findings of the same kind, they share
-    one sentence. Facts that the page's warnings already state, such as rows that are left out, are
-    not repeated.
+    What the page's warnings already state, such as rows that are left out, is not repeated.
     """
     answers = []
     for table in findings:
         for rows in table.partition_by("code", maintain_order=True):
-            if rows["code"][0] in (*SUMMED_UP, *ALONE):
+            if rows["code"][0] in (*_SUMMED_UP, *_ALONE):
                 answers += _answer_alike(rows.rows(named=True))
     ranks = ("problem", "warning", "note")
     return sorted(answers, key=lambda answer: ranks.index(answer.severity))
 
 
 def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
-    """Return sentences for findings of the same kind.
-
-    The worst finding comes first in `rows`.
-    """
-    if len(rows) <= MOST_ALIKE or rows[0]["code"] in ALONE:
+    """Return sentences for findings of the same kind, whose worst comes first."""
+    if len(rows) <= _MOST_ALIKE or rows[0]["code"] in _ALONE:
         return [Answer(row["severity"], write_sentence(row), "clusters") for row in rows]
-    words, name = SUMMED_UP[rows[0]["code"]]
-    names = [_fill_name(name, name_noise(row)) for row in rows[:MOST_NAMED]]
-    more = ", …" if len(rows) > MOST_NAMED else ""
+    words, name = _SUMMED_UP[rows[0]["code"]]
+    names = [_fill_name(name, name_noise(row)) for row in rows[:_MOST_NAMED]]
+    more = ", …" if len(rows) > _MOST_NAMED else ""
     text = f"{words.format(n=f'{len(rows):,}')}: {', '.join(names)}{more}"
     return [Answer(rows[0]["severity"], text, "clusters")]
 
@@ -101,12 +149,30 @@ def _fill_name(name: str, row: Mapping[str, Any]) -> str:
 # What to try next
 # ----------------------------------------------------------------------------------------------
 
+#: What to try next, by code of findings.
+_NEXT_STEPS = {
+    "dominant_coordinate": (
+        "Pass the columns that were clustered on. If they were not scaled, scale them to the same "
+        "spread, and cluster again."
+    ),
+    "close_clusters": (
+        "Try fewer clusters: {cluster} and {other_cluster} have mostly rows of the same label. "
+        "clustereval elbow compares numbers of clusters."
+    ),
+    "far_point": (
+        "Look at the points far from the center of cluster {cluster}: they may be errors or noise."
+    ),
+    "mixed_cluster": "In cluster {cluster}, look at the rows whose label is not {label}.",
+    "split_label": "Look at the rows of label {label} that are not in cluster {cluster}.",
+    "giant_cluster": "Try more clusters: {cluster} has rows of several labels.",
+    "tiny_cluster": "Cluster {cluster} has few rows: it may be noise.",
+}
+
 
 def list_steps(findings: Sequence[pl.DataFrame], clusters: pl.DataFrame) -> list[str]:
-    """Return suggestions for what to try next.
+    """Return what to try next, one sentence for each kind of finding that suggests something.
 
-    There is one sentence for each kind of finding that suggests a next step. `clusters` is the
-    table of clusters, which has labels or none.
+    `clusters` is the table of clusters, which has labels or none.
     """
     labels: dict[str, Any] = {}
     if "majority_label" in clusters.columns:
@@ -131,14 +197,14 @@ def list_steps(findings: Sequence[pl.DataFrame], clusters: pl.DataFrame) -> list
     first = {row["code"]: row for row in rows}
     return [
         words.format(**first[code])
-        for code, words in NEXT_STEPS.items()
+        for code, words in _NEXT_STEPS.items()
         # If noise counts as singletons, a cluster may have no name to look for.
         if code in first and not _misses_name(words, first[code])
     ]
 
 
 def _misses_name(words: str, row: Mapping[str, Any]) -> bool:
-    """Return whether `words` mentions a cluster or label that is NULL in a row of findings."""
+    """Return whether `words` names a cluster or label that is NULL in a row."""
     names = ("cluster", "other_cluster", "label")
     return any(f"{{{name}}}" in words and row[name] is None for name in names)
 
@@ -147,14 +213,17 @@ def _misses_name(words: str, row: Mapping[str, Any]) -> bool:
 # What distinguishes each cluster
 # ----------------------------------------------------------------------------------------------
 
+#: The number of columns that are named for a cluster, and the smallest v-test of such a column.
+_MOST_COLUMNS = 3
+_LEAST_V_TEST = 2.0
+
 
 def describe_clusters(profile: pl.DataFrame, show: Callable[[Any], str]) -> dict[str, str]:
-    """Return, for each cluster, a text that says which columns distinguish it.
+    """Return which columns distinguish each cluster, by the name of the cluster.
 
-    The keys of the result are the cluster names. `profile` contains the rows of cluster_profile,
-    and `show` formats a mean as text.
+    `profile` contains the rows of cluster_profile, and `show` formats a mean as text.
     """
-    strong = profile.filter(pl.col("v_test").abs() >= LEAST_V_TEST)
+    strong = profile.filter(pl.col("v_test").abs() >= _LEAST_V_TEST)
     words: dict[str, list[str]] = {}
     seen = set()
     for row in strong.iter_rows(named=True):
@@ -162,7 +231,7 @@ def describe_clusters(profile: pl.DataFrame, show: Callable[[Any], str]) -> dict
         column = (str(row["cluster"]), row["column_name"], row["kind"])
         # The categories of a column carry similar information, so only the strongest of each column
         # is used.
-        if column not in seen and len(named) < MOST_COLUMNS:
+        if column not in seen and len(named) < _MOST_COLUMNS:
             seen.add(column)
             named.append(_describe_column(row, show))
     return {cluster: ", ".join(named) for cluster, named in words.items()}

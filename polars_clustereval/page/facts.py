@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 
 from polars_clustereval import __version__
-from polars_clustereval.base.findings import looks_like_noise
+from polars_clustereval.base.findings import GIANT_SHARE, looks_like_noise
 from polars_clustereval.cli.doubts import doubt_labels
 from polars_clustereval.cli.engines import read_rows
 from polars_clustereval.cli.noise import ask_about_noise
@@ -19,7 +19,6 @@ from polars_clustereval.plots.charts import count
 
 from .answers import percent
 from .silhouettes import describe_method
-from .words import GIANT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,8 +36,8 @@ class Tables(NamedTuple):
     intervals: pl.DataFrame | None
     internal: dict[str, Any] | None
     silhouette: dict[str, Any] | None
-    #: One row per cluster of each report that has one, by the report's name.
-    by_cluster: dict[str, pl.DataFrame]
+    #: One row per cluster of each report that has one, that of the labels first.
+    by_cluster: list[pl.DataFrame]
 
 
 def list_facts(source: Source, options: Options, tables: Tables) -> list[tuple[str, str]]:
@@ -59,10 +58,7 @@ def list_facts(source: Source, options: Options, tables: Tables) -> list[tuple[s
         )
         if name in counted
     ]
-    chosen = (
-        *("label", "cluster", "vector", "weight", "distance", "noise", "noise_as"),
-        "missing",
-    )
+    chosen = ("label", "cluster", "vector", "weight", "distance", "noise", "noise_as", "missing")
     if tables.internal is not None:
         facts.append(("silhouettes", describe_method(options.values, tables.internal["n"])))
     facts += [
@@ -119,22 +115,16 @@ def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> l
 def warn_of_rows(source: Source, calls: Sequence[Call]) -> list[str]:
     """Return warnings about labels that look like missing values, and about zero vectors."""
     named = {call.report.function.__name__: call for call in calls}
-    return [
-        *_warn_of_labels(source, named.get("external_report")),
-        *_warn_of_zero_vectors(source, named.get("internal_report")),
-    ]
+    on_labels, on_points = named.get("external_report"), named.get("internal_report")
+    doubts = [] if on_labels is None else doubt_labels(source, on_labels)
+    warnings = [f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts]
+    if on_points is not None and on_points.arguments["distance"].lower() == "cosine":
+        warnings += _warn_of_zero_vectors(source, on_points)
+    return warnings
 
 
-def _warn_of_labels(source: Source, call: Call | None) -> list[str]:
-    """Return warnings about labels that look like missing values."""
-    doubts = [] if call is None else doubt_labels(source, call)
-    return [f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts]
-
-
-def _warn_of_zero_vectors(source: Source, call: Call | None) -> list[str]:
-    """Return a warning if points are compared by angle but include zero vectors."""
-    if call is None or call.arguments["distance"].lower() != "cosine":
-        return []
+def _warn_of_zero_vectors(source: Source, call: Call) -> list[str]:
+    """Return a warning if the points of a call include zero vectors."""
     rows, arguments = read_rows(source, call, call.report.inputs[0])
     columns = arguments["vector"]
     schema = rows.collect_schema()

@@ -13,6 +13,7 @@ from polars_clustereval import (
     silhouette_clusters,
 )
 from polars_clustereval.base.checks import check_metrics
+from polars_clustereval.base.findings import GIANT_SHARE
 from polars_clustereval.catalogue import entries, reading
 from polars_clustereval.cli.engines import read_arguments, write_queries
 from polars_clustereval.cli.noise import describe_unknown_noise
@@ -35,22 +36,6 @@ from .facts import Tables, list_facts, list_versions, list_warnings, warn_of_row
 from .numbers import show_number
 from .reports import Reports
 from .silhouettes import average_by_cluster, average_clusters, choose_method
-from .words import (
-    CLUSTERS,
-    CLUSTERS_OF_LABELS,
-    CLUSTERS_OF_POINTS,
-    FEW_ROWS,
-    GIANT_SHARE,
-    HEADLINES,
-    HEADLINES_OF_ENTITIES,
-    JUDGED,
-    MOST_DESCRIBED,
-    MOST_LOW_POINTS,
-    MOSTLY_IN_ONE,
-    NOT_DISTINGUISHED,
-    NOT_SCORES,
-    QUALITIES,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -65,16 +50,52 @@ if TYPE_CHECKING:
 __all__ = [
     "CENTROIDS",
     "CLUSTER_MEANINGS",
+    "NOT_SCORES",
     "SILHOUETTES_OF_CLUSTERS",
     "Findings",
     "Score",
     "check_options",
     "choose_clusters",
     "describe_clustering",
-    "list_calls",
+    "describe_limits",
+    "has_silhouettes_of_points",
     "list_headlines",
+    "list_warnings_of_input",
     "make_findings",
 ]
+
+#: The scores at the top of the page; all others are in tables below.
+_HEADLINES = (
+    *("adjusted_rand_score", "adjusted_mutual_info_score", "v_measure_score", "bcubed_f_score"),
+    *("silhouette", "explained_variance", "davies_bouldin_score", "calinski_harabasz_score"),
+)
+
+#: The same for labels with few rows each, as in entity resolution, where pairs and whole entities
+#: matter.
+_HEADLINES_OF_ENTITIES = (
+    *("pair_precision", "pair_recall", "bcubed_f_score", "exact_match_f_score"),
+    *_HEADLINES[4:],
+)
+#: Labels have few rows if they have fewer than this on average.
+_FEW_ROWS = 5
+
+#: Columns of reports that count rows and clusters; they are facts, not scores.
+NOT_SCORES = (
+    *("n", "n_dropped", "n_noise", "n_dims", "n_labels", "n_clusters", "n_singletons"),
+    "n_evaluated",
+)
+
+#: The beginning of a sentence about a score.
+_JUDGED = {
+    "adjusted_rand_score": "Agreement of the clusters with the labels",
+    "silhouette": "Structure of the clusters",
+}
+
+#: The number of clusters that are described; these are the largest.
+_MOST_DESCRIBED = 30
+
+#: The number of points with low silhouettes that are listed.
+_MOST_LOW_POINTS = 20
 
 _CONFIDENCE = 0.95
 
@@ -118,10 +139,9 @@ class Findings(NamedTuple):
     headlines: list[Score]
     #: All scores, by the title of their group.
     groups: dict[str, list[Score]]
-    #: By title: tables of one row per cluster, the largest first, and the meanings of the columns.
-    #: There are two if labels and points are not of the same rows, that of the points last.
+    #: By title: tables of one row per cluster, the largest first. There are two if labels and
+    #: points are not of the same rows, that of the points last.
     clusters: dict[str, pl.DataFrame]
-    cluster_meanings: dict[str, Meaning]
     #: The points of the lowest silhouettes: id, cluster, neighbor and silhouette.
     low_points: pl.DataFrame
     #: The data for pictures of points: rows of reports by their names.
@@ -135,48 +155,55 @@ class Findings(NamedTuple):
 def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Findings:
     """Return the findings about the clustering that the options describe.
 
-    If `has_pictures` is true, the findings include the tables from which pictures are drawn. Raise
-    an error if the options specify neither labels nor vectors.
+    If `has_pictures` is true, the findings include the tables from which pictures are drawn.
     """
     check_options(options)
     compute = Reports(source).compute
-    choice = ""
-    if "vector" in options.values:
-        counts = compute(options.call(REPORTS["internal"]))
-        options, choice = choose_method(source, options, counts)
+    options, choice = choose_method(source, options, compute)
     findings = describe_clustering(source, options, compute, has_pictures=has_pictures)
-    calls = list_calls(options)
-    noise = describe_unknown_noise([source], calls[0], compute(calls[0]))
+    calls = _list_calls(options)
+    warnings, notes = list_warnings_of_input(source, calls, compute, choice)
     written = write_queries(source, _add_calls_of_findings(calls, options))
     return findings._replace(
-        warnings=[
-            *findings.warnings,
-            *warn_of_rows(source, calls),
-            *(f"{note}." for note in noise),
-            *([f"{choice[0].upper()}{choice[1:]}."] if choice else []),
-        ],
-        notes=(*noise, *([choice] if choice else [])),
+        warnings=[*findings.warnings, *warnings],
+        notes=notes,
         queries=[source.rename_paths(text) for text in written],
         versions=list_versions(source),
     )
 
 
+def list_warnings_of_input(
+    source: Source, calls: Sequence[Call], compute: Compute, choice: Sequence[str]
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return warnings about the rows of all clusterings, and those that are notes, too.
+
+    `choice` contains a sentence if a method of silhouettes was chosen for the user.
+    """
+    noise = describe_unknown_noise([source], calls[0], compute(calls[0]))
+    warnings = [
+        *warn_of_rows(source, calls),
+        *(f"{note}." for note in noise),
+        *(f"{note[0].upper()}{note[1:]}." for note in choice),
+    ]
+    return warnings, (*noise, *choice)
+
+
 def describe_clustering(
-    source: Source, options: Options, compute: Compute, *, has_pictures: bool
+    source: Source, options: Options, compute: Compute, *, has_pictures: bool = False
 ) -> Findings:
     """Return the findings about one clustering, based on the reports that `compute` returns.
 
     The options must already specify the method for silhouettes. The findings have no notes, queries
     or versions, because these belong to the page as a whole.
     """
-    calls = {call.report.function.__name__: call for call in list_calls(options)}
+    calls = {call.report.function.__name__: call for call in _list_calls(options)}
     found = _compute(compute, calls, options, has_pictures=has_pictures)
     tables = Tables(
         external=_first_row(found, "external_report"),
         intervals=found.get("external_intervals"),
         internal=_first_row(found, "internal_report"),
         silhouette=_first_row(found, "silhouette_score"),
-        by_cluster={name: found[name] for name in _BY_CLUSTER if name in found},
+        by_cluster=[found[name] for name in _BY_CLUSTER if name in found],
     )
     groups = _list_groups(tables, options)
     scores = {score.name: score for group in groups.values() for score in group}
@@ -200,7 +227,6 @@ def describe_clustering(
         headlines=headlines,
         groups=groups,
         clusters=cluster_tables,
-        cluster_meanings=CLUSTER_MEANINGS,
         low_points=_list_low_points(compute, options),
         drawn={name: found[name] for name in _DRAWN if name in found},
         queries=[],
@@ -226,11 +252,7 @@ def check_options(options: Options) -> None:
 
 
 def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call]:
-    """Add the calls that compute the findings to the report calls.
-
-    The call for findings on labels comes directly before external_report, because both read the
-    same columns. Similarly, the call for findings on points comes directly before internal_report.
-    """
+    """Insert the calls of findings, each before the report that reads the same columns."""
     names = {"external_report": "findings", "internal_report": "findings-vector"}
     listed = []
     for call in calls:
@@ -244,11 +266,7 @@ def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call
 def _list_findings(
     source: Source, compute: Compute, options: Options, found: Mapping[str, pl.DataFrame]
 ) -> list[pl.DataFrame]:
-    """Return the findings on labels or points, or on both, depending on what the options specify.
-
-    The findings on points are computed from reports that the page already contains, and from the
-    states of the clusters.
-    """
+    """Return the findings on labels, and those on points, made from tables of the page."""
     tables = []
     if "label" in options.values:
         tables.append(compute(options.call(REPORTS["findings"])))
@@ -281,10 +299,7 @@ def _list_findings(
 
 
 def _list_described_columns(source: Source, options: Options) -> list[str]:
-    """Return the columns that describe clusters, without duplicates.
-
-    If the coordinates of the vectors are in several columns, these columns are included.
-    """
+    """Return the columns that describe clusters, with the coordinates if they are columns."""
     columns: list[str] = []
     if "columns" in options.values:
         columns += read_arguments(source, options.call(REPORTS["profile"]))["columns"]
@@ -297,12 +312,7 @@ def _list_described_columns(source: Source, options: Options) -> list[str]:
 def _describe_largest(
     source: Source, options: Options, clusters: pl.DataFrame, compute: Compute
 ) -> dict[str, str]:
-    """Return, for each of the largest clusters, a text that says what distinguishes it.
-
-    The keys of the result are the cluster names. The texts describe the columns specified in the
-    options. If the coordinates of the vectors are in several columns, these columns are described
-    as well.
-    """
+    """Return what distinguishes each of the largest clusters, by their names."""
     columns = _list_described_columns(source, options)
     if not columns or clusters.height < 2:
         return {}
@@ -311,11 +321,11 @@ def _describe_largest(
     profile = compute(options.call(REPORTS["profile"], columns=columns, **marked))
     if options.values.get("missing") == "drop":  # no row of the page lacks a coordinate
         profile = profile.filter(pl.col("kind") != "missing")
-    largest = clusters.head(MOST_DESCRIBED).select("cluster")
+    largest = clusters.head(_MOST_DESCRIBED).select("cluster")
     known = largest.cast({"cluster": profile.schema["cluster"]})
     described = describe_clusters(profile.join(known, on="cluster", how="semi"), show_number)
-    names = map(str, largest["cluster"].to_list())
-    return {name: described.get(name, NOT_DISTINGUISHED) for name in names}
+    nothing = "nothing: no column differs by a v-test of 2 or more"
+    return {name: described.get(name, nothing) for name in map(str, largest["cluster"])}
 
 
 #: The reports from which pictures of points are drawn.
@@ -325,13 +335,13 @@ _DRAWN = ("silhouette_samples", "internal_cluster_report")
 def _compute(
     compute: Compute, calls: Mapping[str, Call], options: Options, *, has_pictures: bool
 ) -> dict[str, pl.DataFrame]:
-    """Return a dict with the rows of each report, and compute each report only once.
+    """Return the rows of each report by its name.
 
-    Exact silhouettes are computed for each point if there are pictures, and for each cluster
-    otherwise. All other tables of silhouettes are derived from these silhouettes.
+    Exact silhouettes are computed once, of each point if there are pictures or else of each
+    cluster, and the other tables of silhouettes are derived from them.
     """
     derived: tuple[str, ...] = ()
-    if "silhouette_clusters" in calls and _has_silhouettes_of_points(options):
+    if "silhouette_clusters" in calls and has_silhouettes_of_points(options):
         derived = ("silhouette_score", *(["silhouette_clusters"] if has_pictures else []))
     found = {name: compute(call) for name, call in calls.items() if name not in derived}
     if not derived:
@@ -347,25 +357,21 @@ def _compute(
 
 
 def _list_low_points(compute: Compute, options: Options) -> pl.DataFrame:
-    """Return the points with the lowest silhouettes, in ascending order.
-
-    The result is empty if the points have no ids, or if the page has no silhouettes of individual
-    points.
-    """
+    """Return the points with the lowest silhouettes, or no rows if they have no ids."""
     columns = ("id", "neighbor", "cluster", "silhouette")
     if "id" not in options.values or not (
-        _has_silhouettes_of_points(options) or _has_sample(options)
+        has_silhouettes_of_points(options) or _has_sample(options)
     ):
         return pl.DataFrame(schema=dict.fromkeys(columns, pl.Null))
     points = compute(options.call(REPORTS["samples"]), columns)
-    lowest = points.drop_nulls("silhouette").bottom_k(MOST_LOW_POINTS, by="silhouette")
+    lowest = points.drop_nulls("silhouette").bottom_k(_MOST_LOW_POINTS, by="silhouette")
     return lowest.sort("silhouette", maintain_order=True).select(
         "id", "cluster", "neighbor", "silhouette"
     )
 
 
 def _first_row(found: Mapping[str, pl.DataFrame], name: str) -> dict[str, Any] | None:
-    """Return the single row of a report, or None if the report was not computed."""
+    """Return the single row of a report, or None if there is no such report."""
     return found[name].row(0, named=True) if name in found else None
 
 
@@ -380,8 +386,8 @@ _STATES = replace(REPORTS["internal"], function=cluster_states)
 SILHOUETTES_OF_CLUSTERS = replace(REPORTS["silhouette"], function=silhouette_clusters)
 
 
-def list_calls(options: Options) -> list[Call]:
-    """Return the calls for all the library reports that the page needs."""
+def _list_calls(options: Options) -> list[Call]:
+    """Return the calls of all reports that the page needs."""
     calls = []
     if "label" in options.values:
         calls += [options.call(REPORTS["external"])]
@@ -389,12 +395,12 @@ def list_calls(options: Options) -> list[Call]:
         calls += [options.call(REPORTS["clusters"])]
     if "vector" in options.values:
         calls += [options.call(x) for x in (REPORTS["internal"], CENTROIDS, REPORTS["silhouette"])]
-        if _has_silhouettes_of_points(options) or _has_sample(options):
+        if has_silhouettes_of_points(options) or _has_sample(options):
             calls += [options.call(SILHOUETTES_OF_CLUSTERS)]
     return calls
 
 
-def _has_silhouettes_of_points(options: Options) -> bool:
+def has_silhouettes_of_points(options: Options) -> bool:
     """Return whether the page needs the silhouette of every point, not only a mean or bounds."""
     is_exact = options.values.get("method", "exact").lower() == "exact"
     return is_exact and "tolerance" not in options.values
@@ -436,15 +442,12 @@ def list_headlines(row: Mapping[str, Any] | None) -> tuple[str, ...]:
     `row` contains the counts from external_report, or is None if there are no labels. If each label
     has only a few rows, as in entity resolution, a different list of scores is used.
     """
-    is_of_entities = row is not None and row["n_labels"] * FEW_ROWS > row["n"] > FEW_ROWS
-    return HEADLINES_OF_ENTITIES if is_of_entities else HEADLINES
+    is_of_entities = row is not None and row["n_labels"] * _FEW_ROWS > row["n"] > _FEW_ROWS
+    return _HEADLINES_OF_ENTITIES if is_of_entities else _HEADLINES
 
 
 def _describe_rest(row: Mapping[str, Any], options: Options) -> str:
-    """Return which rows a score is of, if at least a tenth of all rows are left out.
-
-    `row` has the counts of the score's report.
-    """
+    """Return which rows a score is of, if at least a tenth of all rows are left out."""
     n_out = row["n_dropped"] + row["n_noise"] * (options.values.get("noise_as") == "drop")
     whole = row["n"] + n_out
     return f", of the {row['n']:,} of {whole:,} rows that are left" if 10 * n_out >= whole else ""
@@ -453,38 +456,35 @@ def _describe_rest(row: Mapping[str, Any], options: Options) -> str:
 def _judge_scores(
     scores: Iterable[Score], tables: Tables, options: Options, clusters: pl.DataFrame
 ) -> list[Answer]:
-    """Return a sentence for each score whose value the literature describes with a word.
-
-    Agreement on pairs has a remark if one cluster holds most rows.
-    """
+    """Return a sentence for each score whose value the literature describes with a word."""
     answers = []
     remark = ""
     if clusters.height > 1 and clusters["share"][0] > GIANT_SHARE:
-        share = percent(clusters["share"][0])
-        remark = MOSTLY_IN_ONE.format(cluster=clusters["cluster"][0], share=share)
+        largest, share = clusters["cluster"][0], percent(clusters["share"][0])
+        remark = f"; most pairs are in cluster {largest}, which has {share} of the rows"
     rows = {"silhouette": tables.internal, "adjusted_rand_score": tables.external}
     for score in scores:
-        if score.name in JUDGED and score.reading and score.entry is not None:
+        if score.name in _JUDGED and score.reading and score.entry is not None:
             title = f"{score.entry.title[0].lower()}{score.entry.title[1:]}"
-            limits = ""
-            if score.lower is not None and score.upper is not None:
-                limits = (
-                    f", {score.limits} {show_number(score.lower)} to {show_number(score.upper)}"
-                )
+            limits = describe_limits(score, ", ", "")
             value = show_number(score.value)
             rest = _describe_rest(rows[score.name] or {}, options)
-            text = f"{JUDGED[score.name]}: {score.reading}, {title} {value}{limits}{rest}"
+            text = f"{_JUDGED[score.name]}: {score.reading}, {title} {value}{limits}{rest}"
             text += remark if score.name == "adjusted_rand_score" else ""
             answers.append(Answer("note", text, "scores"))
     return answers
 
 
-def _make_score(name: str, value: Any, report: Report, tables: Tables) -> Score:
-    """Return the score `name` of a report, along with its meaning and a word that rates its value.
+def describe_limits(score: Score, before: str = "", after: str = ":") -> str:
+    """Return the kind of a score's limits and the limits, or nothing if they are unknown."""
+    if score.lower is None or score.upper is None:
+        return ""
+    limits = f"{show_number(score.lower)} to {show_number(score.upper)}"
+    return f"{before}{score.limits}{after} {limits}"
 
-    A score based on labels gets its confidence interval from `tables`, if there is one. A
-    silhouette that is not exact gets its bounds or confidence limits from `tables`.
-    """
+
+def _make_score(name: str, value: Any, report: Report, tables: Tables) -> Score:
+    """Return a score of a report with its meaning, its reading, and its limits from `tables`."""
     number = None if value is None else float(value)
     meaning = report.meanings.get(name, Meaning("", ""))
     words = reading(name, number) if name in report.readings else None
@@ -531,42 +531,40 @@ def _list_cluster_tables(tables: Tables) -> dict[str, pl.DataFrame]:
     external, internal = tables.external, tables.internal
     if external is None or internal is None or external["n"] == internal["n"]:
         row: dict[str, Any] = external or internal or {}
-        return {CLUSTERS: _join_cluster_tables(tables.by_cluster, row["n"])}
-    of_labels, *of_points = _BY_CLUSTER
+        return {"Clusters": _join_cluster_tables(tables.by_cluster, row["n"])}
+    of_labels, *of_points = tables.by_cluster
     return {
-        CLUSTERS_OF_LABELS: _join_cluster_tables(
-            {of_labels: tables.by_cluster[of_labels]}, external["n"]
-        ),
-        CLUSTERS_OF_POINTS: _join_cluster_tables(
-            {x: tables.by_cluster[x] for x in of_points if x in tables.by_cluster}, internal["n"]
-        ),
+        "Clusters: rows with a label": _join_cluster_tables([of_labels], external["n"]),
+        "Clusters: points": _join_cluster_tables(of_points, internal["n"]),
     }
 
 
-def _join_cluster_tables(by_cluster: Mapping[str, pl.DataFrame], n: int) -> pl.DataFrame:
-    """Return one row per cluster with the columns in CLUSTER_MEANINGS, in descending order of size.
+def _join_cluster_tables(by_cluster: Sequence[pl.DataFrame], n: int) -> pl.DataFrame:
+    """Return one row per cluster, the largest first; `n` is the number of rows in all clusters.
 
-    `n` is the number of rows in all clusters. Noise points that count as singletons are clusters
-    without a name, so the table has no rows for them.
+    Noise points that count as singletons are clusters without a name, and have no rows.
     """
     joined: pl.DataFrame | None = None
-    for name in _BY_CLUSTER:
-        if name in by_cluster:
-            frame = by_cluster[name].filter(pl.col("cluster").is_not_null())
-            known = [] if joined is None else joined.columns
-            kept = [x for x in frame.columns if x in CLUSTER_MEANINGS and x not in known]
-            frame = frame.select("cluster", *(column for column in kept if column != "cluster"))
-            if joined is not None:
-                # DuckDB reads durations of Parquet files as whole numbers, Polars as durations.
-                same = pl.col("cluster").cast(joined.schema["cluster"])
-                frame = joined.join(frame.with_columns(same), on="cluster", how="left")
-            joined = frame
+    for table in by_cluster:
+        frame = table.filter(pl.col("cluster").is_not_null())
+        known = ["cluster"] if joined is None else joined.columns
+        kept = [x for x in frame.columns if x in CLUSTER_MEANINGS and x not in known]
+        frame = frame.select("cluster", *kept)
+        if joined is not None:
+            # DuckDB reads durations of Parquet files as whole numbers, Polars as durations.
+            same = pl.col("cluster").cast(joined.schema["cluster"])
+            frame = joined.join(frame.with_columns(same), on="cluster", how="left")
+        joined = frame
     assert joined is not None
     joined = joined.with_columns(share=pl.col("n") / n)
     if "std_error" in joined.columns and not joined["std_error"].sum():  # nothing is sampled
         joined = joined.drop("std_error")
     order = [name for name in CLUSTER_MEANINGS if name in joined.columns]
     return joined.select(order).sort("n", descending=True, maintain_order=True)
+
+
+#: The measures that distinguish good clusters from bad ones; the first that is available is used.
+_QUALITIES = ("silhouette", "purity", "mean_distance")
 
 
 def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, str]:
@@ -579,7 +577,7 @@ def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, s
     """
     if clusters.height <= limit:
         return clusters, ""
-    quality = next(name for name in QUALITIES if name in clusters.columns)
+    quality = next(name for name in _QUALITIES if name in clusters.columns)
     is_low_worst = CLUSTER_MEANINGS[quality].is_high_best
     half = limit // 2
     by = [quality, "n"]

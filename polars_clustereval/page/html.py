@@ -12,12 +12,11 @@ from polars_clustereval import __version__
 from polars_clustereval.base.quoting import escape_controls
 from polars_clustereval.catalogue import show_cases
 
-from .findings import choose_clusters
+from .findings import CLUSTER_MEANINGS, choose_clusters, describe_limits
 from .numbers import show_number
-from .words import MAX_CLUSTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
 
@@ -28,42 +27,27 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NAME_COLUMNS",
-    "describe_best",
-    "describe_limits",
     "describe_range",
     "name_page",
     "write_html",
     "write_partitions_html",
 ]
 
+#: The number of rows of a table by cluster.
+_MOST_CLUSTERS = 500
+
 
 def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
-    """Return a page that needs no other files.
-
-    `pictures` maps the title of each picture to its SVG text.
-    """
-    shown = (f"<h2>{_text(x)}</h2>\n{_embed(x, svg)}" for x, svg in pictures.items())
-    main = [
-        _write_answers(findings),
-        '<h2 id="scores">Scores</h2>',
-        _write_cards(findings),
-        *shown,
-        _write_clusters(findings),
-        _write_low_points(findings.low_points),
-        "<h2>All scores</h2>",
-        *(_write_group(title, scores) for title, scores in findings.groups.items()),
-        _write_queries(findings.queries),
-    ]
-    head = _write_facts(findings.facts), _list_items(findings.warnings)
-    return _fill_page(name_page(findings), head, main, findings.versions)
+    """Return a page about one clustering, with SVG pictures by their titles."""
+    shown = [f"<h2>{_text(x)}</h2>\n{_embed(x, svg)}" for x, svg in pictures.items()]
+    main = _write_sections(findings, 2, "", shown)
+    main.append("<h2>All scores</h2>")
+    main += [_write_group(title, scores) for title, scores in findings.groups.items()]
+    return _fill_page(name_page(findings), main, findings)
 
 
 def write_partitions_html(partitions: Partitions) -> bytes:
-    """Return a page about many clusterings.
-
-    The page contains a table of all clusterings, and a section for each clustering in
-    `partitions.parts`.
-    """
+    """Return a page about many clusterings, with a section for each of the worst."""
     title = f"<h2>Partitions, the worst first by {_text(partitions.order)}</h2>"
     main = [title, _write_overview(partitions)]
     for number, part in enumerate(partitions.parts):
@@ -71,38 +55,42 @@ def write_partitions_html(partitions: Partitions) -> bytes:
             f'<h2 id="part-{number}">{_text(part.name)}</h2>',
             f'<p class="facts">{_write_facts(part.findings.facts)}</p>',
             _list_items(part.findings.warnings),
-            _write_answers(part.findings, level=3, suffix=f"-{number}"),
-            f'<h3 id="scores-{number}">Scores</h3>',
-            _write_cards(part.findings),
-            _write_clusters(part.findings, level=3, suffix=f"-{number}"),
-            _write_low_points(part.findings.low_points, level=3),
+            *_write_sections(part.findings, 3, f"-{number}"),
         ]
-    main.append(_write_queries(partitions.queries))
-    head = _write_facts(partitions.facts), _list_items(partitions.warnings)
-    return _fill_page(partitions.title, head, main, partitions.versions)
+    return _fill_page(partitions.title, main, partitions)
 
 
-def _fill_page(
-    title: str, head: tuple[str, str], main: Iterable[str], versions: Iterable[tuple[str, str]]
-) -> bytes:
-    """Return the page as HTML, assembled from its title, head, main part and versions.
-
-    `head` is a pair of texts: the facts and the warnings.
-    """
-    page = Template((files(__package__) / "template.html").read_text(encoding="utf-8"))
+def _fill_page(title: str, main: Sequence[str], page: Findings | Partitions) -> bytes:
+    """Return the page with this main part, before which are its facts, and behind it its SQL."""
+    template = Template((files(__package__) / "template.html").read_text(encoding="utf-8"))
+    versions = (f"{_text(name)}: {_text(value)}" for name, value in page.versions)
     values = {
         "title": _text(title),
         "version": _text(__version__),
-        "facts": head[0],
-        "warnings": head[1],
-        "main": "\n".join(main),
-        "versions": "<br>".join(f"{_text(name)}: {_text(value)}" for name, value in versions),
+        "facts": _write_facts(page.facts),
+        "warnings": _list_items(page.warnings),
+        "main": "\n".join([*main, _write_queries(page.queries)]),
+        "versions": "<br>".join(versions),
     }
-    return page.substitute(values).encode()
+    return template.substitute(values).encode()
+
+
+def _write_sections(
+    findings: Findings, level: int, suffix: str, pictures: Sequence[str] = ()
+) -> list[str]:
+    """Return the sections on a clustering; `suffix` ends the names that links lead to."""
+    return [
+        _write_answers(findings, level, suffix),
+        f'<h{level} id="scores{suffix}">Scores</h{level}>',
+        _write_cards(findings),
+        *pictures,
+        _write_clusters(findings, level, suffix),
+        _write_low_points(findings.low_points, level),
+    ]
 
 
 def _write_facts(facts: Iterable[tuple[str, str]]) -> str:
-    """Return facts as HTML. Each fact is a (name, text) pair."""
+    """Return pairs of a name and a text as HTML."""
     return " ".join(f"<span>{_text(name)} <b>{_text(value)}</b></span>" for name, value in facts)
 
 
@@ -126,36 +114,22 @@ def _write_queries(queries: Iterable[str]) -> str:
 
 
 def _write_overview(partitions: Partitions) -> str:
-    """Return the table of all partitions, with links to their sections.
-
-    Clicking a column header sorts the table.
-    """
-    names = partitions.overview.columns
+    """Return the table of all partitions, with links to their sections."""
     head = "".join(
         f"<th{' class=number' if i else ''}><button>{_text(name.replace('_', ' '))}</button></th>"
-        for i, name in enumerate(names)
+        for i, name in enumerate(partitions.overview.columns)
     )
     rows = []
-    for number, row in enumerate(partitions.overview.iter_rows()):
-        name = _text(row[0])
+    for number, row in enumerate(partitions.overview.iter_rows(named=True)):
+        name = _text(row.pop("partition"))
         linked = number < len(partitions.parts)
-        cells = [f'<td><a href="#part-{number}">{name}</a></td>' if linked else f"<td>{name}</td>"]
-        for value in row[1:]:
-            key = "" if value is None else repr(value)
-            cells.append(f'<td class="number" data-value="{key}">{show_number(value)}</td>')
-        rows.append(f"<tr>{''.join(cells)}</tr>")
-    return (
-        f"<div class='scroll'><table class='sortable'><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+        cell = f'<a href="#part-{number}">{name}</a>' if linked else name
+        rows.append(f"<td>{cell}</td>{_write_cells(row, set(row))}")
+    return _write_table(head, rows, " class='sortable'")
 
 
 def _embed(title: str, svg: str) -> str:
-    """Return a picture as an image embedded in the page.
-
-    Names inside an image are local to that image, so two pictures may use the same names. Scripts
-    inside an image do not run.
-    """
+    """Return a picture as an image, whose names are its own and whose scripts do not run."""
     data = b64encode(svg.encode()).decode()
     return f'<figure><img alt="{_text(title)}" src="data:image/svg+xml;base64,{data}"></figure>'
 
@@ -166,25 +140,18 @@ def name_page(findings: Findings) -> str:
 
 
 def _text(text: object, keep: str = "") -> str:
-    """Return a text escaped for HTML, with control characters written as escape sequences.
-
-    Control characters in `keep` are not escaped.
-    """
+    """Return a text escaped for HTML, and its control characters but those in `keep`."""
     return escape("".join(x if x in keep else escape_controls(x) for x in str(text)))
 
 
 def _list_items(texts: list[str]) -> str:
-    """Return sentences as an HTML list, or an empty string if there are no sentences."""
+    """Return warnings as a list, if there are any."""
     items = "".join(f"<li>{_text(text)}</li>" for text in texts)
     return f'<ul class="warnings">{items}</ul>' if texts else ""
 
 
-def _write_answers(findings: Findings, level: int = 2, suffix: str = "") -> str:
-    """Return the page's sentences as HTML sections, or an empty string if there are no sentences.
-
-    `level` is the heading level of the sections. The sentences link to other sections, and `suffix`
-    is appended to the names of these sections.
-    """
+def _write_answers(findings: Findings, level: int, suffix: str) -> str:
+    """Return the sentences, with links to the scores and clusters that they are about."""
     items = "".join(
         f'<li class="{answer.severity}"><span class="unseen">{answer.severity}: </span>'
         f'<a href="#{answer.place}{suffix}">{_text(answer.text)}</a></li>'
@@ -208,7 +175,7 @@ def _write_answers(findings: Findings, level: int = 2, suffix: str = "") -> str:
 
 
 def _write_card(score: Score) -> str:
-    """Return a headline score as an HTML box."""
+    """Return a headline score as a box."""
     title = score.name if score.entry is None else score.entry.title
     more = [score.meaning.text, describe_range(score), describe_limits(score), score.reading]
     lines = "".join(f'<div class="more">{_text(line)}</div>' for line in more if line)
@@ -220,17 +187,14 @@ def _write_card(score: Score) -> str:
 
 def describe_range(score: Score) -> str:
     """Describe the range of a score and its best values in words."""
-    best = describe_best(score.meaning)
+    best = _describe_best(score.meaning)
     bounds = "" if score.entry is None else score.entry.range
     bounds = f"range {bounds}" if bounds[:1] in ("[", "(") else bounds
     return ", ".join(part for part in (bounds, best) if part)
 
 
 def _write_definition(score: Score) -> str:
-    """Return the definition and the source of a headline score as HTML.
-
-    The text is empty if the score is not in the catalogue.
-    """
+    """Return the definition and the source of a score, if it is in the catalogue."""
     if score.entry is None:
         return ""
     return (
@@ -239,24 +203,17 @@ def _write_definition(score: Score) -> str:
     )
 
 
-def describe_best(meaning: Meaning) -> str:
+def _describe_best(meaning: Meaning) -> str:
     """Return a phrase that says which values of a score are good."""
     known = {"high": "↑ higher is better", "low": "↓ lower is better", "": ""}
     return known.get(meaning.best, f"best {meaning.best}")
 
 
-def describe_limits(score: Score) -> str:
-    """Describe the limits of a score in words, or return an empty string if they are unknown."""
-    if score.lower is None or score.upper is None:
-        return ""
-    return f"{score.limits}: {show_number(score.lower)} to {show_number(score.upper)}"
-
-
 def _write_group(title: str, scores: list[Score]) -> str:
-    """Return the scores of a group as an HTML table."""
+    """Return the scores of a group as a table."""
     rows = "".join(
         f"<tr><td>{_text(score.name)}</td><td class='number'>{show_number(score.value)}</td>"
-        f"<td>{_text(describe_limits(score))}</td><td>{_text(describe_best(score.meaning))}</td>"
+        f"<td>{_text(describe_limits(score))}</td><td>{_text(_describe_best(score.meaning))}</td>"
         f"<td>{_text(score.meaning.text)}</td></tr>"
         for score in scores
     )
@@ -266,59 +223,52 @@ def _write_group(title: str, scores: list[Score]) -> str:
     )
 
 
-def _write_clusters(findings: Findings, level: int = 2, suffix: str = "") -> str:
+def _write_clusters(findings: Findings, level: int, suffix: str) -> str:
     """Return the tables of clusters, each below its title; the first can be linked to."""
     parts = []
     for i, (title, table) in enumerate(findings.clusters.items()):
         anchor = "" if i else f' id="clusters{suffix}"'
         parts.append(f"<h{level}{anchor}>{_text(title)}</h{level}>")
-        parts.append(_write_table_of_clusters(table, findings.cluster_meanings))
+        parts.append(_write_table_of_clusters(table))
     return "\n".join(parts)
 
 
-def _write_table_of_clusters(table: pl.DataFrame, meanings: Mapping[str, Meaning]) -> str:
-    """Return the table with a row for each cluster.
-
-    Clicking a column header sorts the table.
-    """
-    frame, note = choose_clusters(table, MAX_CLUSTERS)
+def _write_table_of_clusters(table: pl.DataFrame) -> str:
+    """Return the table with a row for each cluster, and a sentence if clusters are left out."""
+    frame, note = choose_clusters(table, _MOST_CLUSTERS)
     numeric = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
     head = "".join(
         f"<th{' class=number' if name in numeric else ''} "
-        f"title='{_text(meanings[name].text)}'>"
+        f"title='{_text(CLUSTER_MEANINGS[name].text)}'>"
         f"<button>{_text(name.replace('_', ' '))}</button></th>"
         for name in frame.columns
     )
-    rows = "".join(f"<tr>{_write_cells(row, numeric)}</tr>" for row in frame.iter_rows(named=True))
-    return (
-        f"<div class='scroll'><table class='sortable'><thead><tr>{head}</tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>{f'<p>{_text(note)}</p>' if note else ''}"
-    )
+    rows = (_write_cells(row, numeric) for row in frame.iter_rows(named=True))
+    shown = _write_table(head, rows, " class='sortable'")
+    return f"{shown}{f'<p>{_text(note)}</p>' if note else ''}"
 
 
-def _write_low_points(points: pl.DataFrame, level: int = 2) -> str:
-    """Return the section on the points with the lowest silhouettes.
-
-    The text is empty if there are no such points.
-    """
+def _write_low_points(points: pl.DataFrame, level: int) -> str:
+    """Return the section on the points with the lowest silhouettes, if there are any."""
     if points.is_empty():
         return ""
     head = "".join(f"<th>{name}</th>" for name in points.columns)
-    rows = "".join(
-        f"<tr>{_write_cells(row, {'silhouette'})}</tr>" for row in points.iter_rows(named=True)
-    )
+    rows = (_write_cells(row, {"silhouette"}) for row in points.iter_rows(named=True))
+    table = _write_table(head, rows)
+    return f"<h{level}>Points of the lowest silhouettes</h{level}>\n{table}"
+
+
+def _write_table(head: str, rows: Iterable[str], attribute: str = "") -> str:
+    """Return a table; a click on a column header sorts one of class sortable."""
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
     return (
-        f"<h{level}>Points of the lowest silhouettes</h{level}>\n<div class='scroll'><table>"
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<div class='scroll'><table{attribute}><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
     )
 
 
 def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
-    """Return the cells of a table row as HTML.
-
-    `numeric` contains the names of the numeric columns. In all columns that are not numeric, NULL
-    becomes an empty cell.
-    """
+    """Return the cells of a row; `numeric` contains the names of the numeric columns."""
     cells = []
     for name, value in row.items():
         if name not in numeric:

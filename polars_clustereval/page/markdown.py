@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from polars_clustereval.base.quoting import escape_controls
 
-from .findings import choose_clusters
-from .html import NAME_COLUMNS, describe_limits, describe_range, name_page
+from .findings import choose_clusters, describe_limits
+from .html import NAME_COLUMNS, describe_range, name_page
 from .numbers import show_number
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from .findings import Findings, Score
+    from .findings import Findings
     from .partitions import Partitions
 
 __all__ = ["write_markdown", "write_partitions_markdown"]
@@ -31,63 +31,56 @@ _MAX_ROWS = 50
 
 def write_markdown(findings: Findings) -> bytes:
     """Return the findings about one clustering as Markdown."""
-    parts = [f"# {_name(name_page(findings))}", _join_facts(findings.facts)]
-    if findings.warnings:
-        parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in findings.warnings))
-    parts += [*_sections(findings), _table_of_scores(findings)]
-    parts += _sections_of_clusters(findings)
-    parts += _section_of_points(findings.low_points)
-    parts += ["## SQL", _fence("\n\n".join(findings.queries))]
-    versions = "; ".join(f"{_name(name)} {_name(value)}" for name, value in findings.versions)
-    return ("\n\n".join([*parts, versions]) + "\n").encode()
+    parts = [_begin(f"# {_name(name_page(findings))}", findings), *_sections(findings)]
+    return _end_page(parts, findings)
 
 
 def write_partitions_markdown(partitions: Partitions) -> bytes:
-    """Return the findings about many clusterings as Markdown.
-
-    The text contains a table of all clusterings, and a section for each clustering in
-    `partitions.parts`.
-    """
-    parts = [f"# {_name(partitions.title)}", _join_facts(partitions.facts)]
-    if partitions.warnings:
-        parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in partitions.warnings))
+    """Return the findings about many clusterings, with a section for each of the worst."""
     title = f"## Partitions, the worst first by {_own(partitions.order)}"
-    parts += [title, _table_of(partitions.overview)]
+    parts = [_begin(f"# {_name(partitions.title)}", partitions), title]
+    parts.append(_table_of(partitions.overview))
     for part in partitions.parts:
-        parts += [f"## {_name(part.name)}", _join_facts(part.findings.facts)]
-        if part.findings.warnings:
-            parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in part.findings.warnings))
-        parts += [*_sections(part.findings, level=3), _table_of_scores(part.findings)]
-        parts += _sections_of_clusters(part.findings, level=3)
-        parts += _section_of_points(part.findings.low_points, level=3)
-    parts += ["## SQL", _fence("\n\n".join(partitions.queries))]
-    versions = "; ".join(f"{_name(name)} {_name(value)}" for name, value in partitions.versions)
-    return ("\n\n".join([*parts, versions]) + "\n").encode()
+        parts.append(_begin(f"## {_name(part.name)}", part.findings))
+        parts += _sections(part.findings, level=3)
+    return _end_page(parts, partitions)
 
 
-def _join_facts(facts: Iterable[tuple[str, str]]) -> str:
-    """Return facts as a single line. Each fact is a (name, text) pair."""
-    return ", ".join(f"{name} **{_name(value)}**" for name, value in facts)
+def _begin(title: str, page: Findings | Partitions) -> str:
+    """Return the title, facts and warnings of a page or a section."""
+    facts = ", ".join(f"{name} **{_name(value)}**" for name, value in page.facts)
+    warnings = "\n".join(f"- ⚠ {_name(warning)}" for warning in page.warnings)
+    return "\n\n".join([title, facts, *([warnings] if warnings else [])])
+
+
+def _end_page(parts: Iterable[str], page: Findings | Partitions) -> bytes:
+    """Return a page with its SQL and versions after its other parts."""
+    versions = "; ".join(f"{_name(name)} {_name(value)}" for name, value in page.versions)
+    end = ["## SQL", _fence("\n\n".join(page.queries)), versions]
+    return ("\n\n".join([*parts, *end]) + "\n").encode()
 
 
 def _sections(findings: Findings, level: int = 2) -> list[str]:
-    """Return the sentences of the page as lists, each under its own heading.
-
-    The last heading, Scores, has no list.
-    """
+    """Return the sentences, scores, clusters and points of a clustering, each below a heading."""
     mark = "#" * level
     described = [f"**Cluster {_name(x)}**: {_name(y)}" for x, y in findings.descriptions.items()]
     sections = {
         "Findings": [f"{_MARKS[x.severity]} {_name(x.text)}" for x in findings.answers],
         "What to try next": [_name(step) for step in findings.steps],
         "What distinguishes each cluster": described,
-        "Scores": [],
     }
-    return [
-        "\n\n".join([f"{mark} {title}", *(["\n".join(f"- {x}" for x in lines)] if lines else [])])
+    parts = [
+        f"{mark} {title}\n\n" + "\n".join(f"- {line}" for line in lines)
         for title, lines in sections.items()
-        if lines or title == "Scores"
+        if lines
     ]
+    parts += [f"{mark} Scores", _table_of_scores(findings)]
+    for title, table in findings.clusters.items():
+        clusters, note = choose_clusters(table, _MAX_ROWS)
+        parts += [f"{mark} {title}", _table_of(clusters), *([note] if note else [])]
+    if not findings.low_points.is_empty():
+        parts += [f"{mark} Points of the lowest silhouettes", _table_of(findings.low_points)]
+    return parts
 
 
 #: The prefix of a sentence, by its severity.
@@ -101,34 +94,12 @@ _MARKS = {"problem": "🔴", "warning": "🟠", "note": "🔵"}
 def _table_of_scores(findings: Findings) -> str:
     """Return the table of the headline scores."""
     head = ("score", "value", "interval", "range", "reading", "meaning")
-    return _table(head, map(_headline, findings.headlines))
-
-
-def _headline(score: Score) -> list[str]:
-    """Return the table cells of a headline score."""
-    texts = (
-        *(show_number(score.value), describe_limits(score), describe_range(score)),
-        *(score.reading, score.meaning.text),
-    )
-    return [_code(score.name), *map(_own, texts)]
-
-
-def _sections_of_clusters(findings: Findings, level: int = 2) -> list[str]:
-    """Return the tables with a row for each cluster, each below its title."""
-    parts = []
-    for title, table in findings.clusters.items():
-        clusters, note = choose_clusters(table, _MAX_ROWS)
-        parts += [f"{'#' * level} {title}", _table_of(clusters), *([note] if note else [])]
-    return parts
-
-
-def _section_of_points(points: pl.DataFrame, level: int = 2) -> list[str]:
-    """Return the section on the points with the lowest silhouettes.
-
-    The result is empty if there are no such points.
-    """
-    title = f"{'#' * level} Points of the lowest silhouettes"
-    return [] if points.is_empty() else [title, _table_of(points)]
+    rows = []
+    for score in findings.headlines:
+        limits, bounds = describe_limits(score), describe_range(score)
+        texts = (show_number(score.value), limits, bounds, score.reading, score.meaning.text)
+        rows.append([_code(score.name), *map(_own, texts)])
+    return _table(head, rows)
 
 
 def _table_of(frame: pl.DataFrame) -> str:
@@ -158,7 +129,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _own(text: str) -> str:
-    """Return one of the package's own texts for use in a line, with Markdown characters escaped."""
+    """Return one of the package's own texts with Markdown characters escaped."""
     return re.sub(r"[\\`*_\[\]|#<&]", r"\\\g<0>", text)
 
 
@@ -172,11 +143,7 @@ _LIVE = re.compile(
 
 
 def _name(text: str) -> str:
-    """Return a text that contains the user's names, for use in a line.
-
-    Words that contain Markdown characters are written as code. The punctuation around a word stays
-    outside the code.
-    """
+    """Return a text with the user's names, where words with Markdown characters are code."""
     words = escape_controls(text).strip().split(" ")
     return " ".join(_code_word(word) if _LIVE.search(word) else word for word in words)
 
@@ -186,7 +153,7 @@ _WORD = re.compile(r"(\(?)(.*?)([:,;.)]*)")
 
 
 def _code_word(word: str) -> str:
-    """Return a word as code, with any surrounding punctuation outside the code."""
+    """Return a word as code, with the punctuation around it outside the code."""
     match = _WORD.fullmatch(word)
     assert match is not None  # every text matches
     before, name, behind = match.groups()
@@ -194,18 +161,12 @@ def _code_word(word: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Return a text without spaces as code, or an empty string if the text is empty.
-
-    A pipe ends a table cell even within code, so pipes are written outside the code.
-    """
+    """Return a text without spaces as code, but for pipes, which end a table cell even there."""
     return "&#124;".join(_code_span(piece) for piece in text.split("|"))
 
 
 def _code_span(text: str) -> str:
-    """Return a text without pipes as code.
-
-    The enclosing backticks outnumber the longest run of backticks in the text.
-    """
+    """Return a text without pipes as code, within more backticks than any run of them in it."""
     if not text:
         return ""
     marks = "`" * (_longest_run(text) + 1)
@@ -214,10 +175,7 @@ def _code_span(text: str) -> str:
 
 
 def _fence(text: str) -> str:
-    """Return SQL as a code block.
-
-    The enclosing backticks outnumber the longest run of backticks in the SQL.
-    """
+    """Return SQL as a code block, within more backticks than any run of them in it."""
     marks = "`" * max(_longest_run(text) + 1, 4)
     lines = "\n".join(map(escape_controls, text.split("\n")))
     return f"{marks}sql\n{lines}\n{marks}"

@@ -7,33 +7,37 @@ Each report is computed once, for all clusterings together.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from polars_clustereval.base.checks import check_metrics
 from polars_clustereval.cli.engines import read_arguments, select_groups, write_queries
-from polars_clustereval.cli.noise import describe_unknown_noise
 from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.plots.charts import count
 
-from .facts import list_versions, warn_of_rows
+from .facts import list_versions
 from .findings import (
+    NOT_SCORES,
     SILHOUETTES_OF_CLUSTERS,
     Findings,
     check_options,
     describe_clustering,
+    has_silhouettes_of_points,
     list_headlines,
+    list_warnings_of_input,
 )
 from .reports import PartReports, Reports
 from .silhouettes import choose_method
-from .words import NOT_SCORES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.cli.options import Call, Options
     from polars_clustereval.cli.sources import Source
+
+    from .reports import Compute
 
 __all__ = ["Part", "Partitions", "make_partitions"]
 
@@ -82,37 +86,28 @@ class _Overview(NamedTuple):
 def make_partitions(source: Source, options: Options) -> Partitions:
     """Return the findings about many clusterings, one for each group of partition_by."""
     check_options(options)
-    reports = Reports(source)
-    choice = ""
-    if "vector" in options.values:
-        counts = reports.compute(options.call(REPORTS["internal"]))
-        options, choice = choose_method(source, options, counts)
+    compute = Reports(source).compute
+    options, choice = choose_method(source, options, compute)
     calls = _compared_calls(options)
     keys = read_arguments(source, calls[0])["partition_by"]
-    overview = _compare_partitions(reports, calls, keys, options.chosen_metrics)
+    overview = _compare_partitions(compute, calls, keys, options.chosen_metrics)
     shown = overview.rows.head(min(overview.n_whole, MOST_PARTS)).select(keys)
     some = source
     if len(shown) < overview.rows.height:
         some = select_groups(source, calls[-1], shown, options.scratch)
-    alone, computed = options.without("partition_by"), PartReports(some, shown)
+    alone, reports = options.without("partition_by"), PartReports(some, shown)
     names = [_name_part(keys, row) for row in overview.rows.select(keys).iter_rows()]
     parts = [
-        Part(name, describe_clustering(some, alone, computed.of_part(number), has_pictures=False))
-        for number, name in enumerate(names[: len(shown)])
+        Part(name, describe_clustering(some, alone, partial(reports.compute, i)))
+        for i, name in enumerate(names[: len(shown)])
     ]
-    noise = describe_unknown_noise([source], calls[0], reports.compute(calls[0]))
-    notes = [*noise, *([choice] if choice else [])]
+    warnings, notes = list_warnings_of_input(source, calls, compute, choice)
     table = overview.rows.drop(keys).insert_column(0, pl.Series("partition", names, pl.String))
     return Partitions(
         title=options.title or f"Clusterings of {source.name}",
         facts=_list_facts_of_all(source, options, overview.rows, keys),
-        warnings=[
-            *_warn_of_parts(overview, len(parts)),
-            *warn_of_rows(source, calls),
-            *(f"{note}." for note in noise),
-            *([f"{choice[0].upper()}{choice[1:]}."] if choice else []),
-        ],
-        notes=tuple(notes),
+        warnings=[*_warn_of_parts(overview, len(parts)), *warnings],
+        notes=notes,
         order=overview.by.replace("_", " "),
         overview=table,
         parts=parts,
@@ -122,25 +117,23 @@ def make_partitions(source: Source, options: Options) -> Partitions:
 
 
 def _compared_calls(options: Options) -> list[Call]:
-    """Return the report calls for the overview, with the reports on points last."""
+    """Return the calls of the overview, those on points last."""
     calls = [options.call(REPORTS["external"])] if "label" in options.values else []
     if "vector" in options.values:
-        calls.append(options.call(REPORTS["internal"]))
-        is_exact = options.values.get("method", "exact").lower() == "exact"
-        is_bounded = "tolerance" in options.values or not is_exact
-        calls.append(options.call(REPORTS["silhouette"] if is_bounded else SILHOUETTES_OF_CLUSTERS))
+        is_exact = has_silhouettes_of_points(options)
+        silhouettes = SILHOUETTES_OF_CLUSTERS if is_exact else REPORTS["silhouette"]
+        calls += [options.call(REPORTS["internal"]), options.call(silhouettes)]
     return calls
 
 
 def _compare_partitions(
-    reports: Reports, calls: Sequence[Call], keys: Sequence[str], chosen: Sequence[str] | None
+    compute: Compute, calls: Sequence[Call], keys: Sequence[str], chosen: Sequence[str] | None
 ) -> _Overview:
-    """Return the partitions with their counts and scores, sorted from worst to best.
+    """Return the partitions with the chosen scores, by default those at the top of a page.
 
-    `chosen` lists the names of the scores. By default, these are the scores at the top of a page.
-    Partitions without rows in a report, such as those without labels, come last.
+    The worst come first, and those without rows in a report, such as without labels, last.
     """
-    computed = [reports.compute(call) for call in calls]
+    computed = [compute(call) for call in calls]
     # The first report lists all partitions. One without rows in a report has no row of its table.
     joined = computed[0].select(keys)
     for report in computed:
@@ -178,10 +171,7 @@ def _compare_partitions(
 
 
 def _average_clusters(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return one row per partition, with the silhouettes of clusters averaged over points.
-
-    A table without a `cluster` column is returned unchanged.
-    """
+    """Return one row per partition, for which silhouettes of clusters are averaged over points."""
     if "cluster" not in table.columns:
         return table
     mean, n = pl.col("silhouette"), pl.col("n")
@@ -215,7 +205,7 @@ def _warn_of_parts(overview: _Overview, n_shown: int) -> list[str]:
 def _list_facts_of_all(
     source: Source, options: Options, rows: pl.DataFrame, keys: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return the input and the options that affect the results, as (name, text) pairs."""
+    """Return the facts about all partitions."""
     return [
         ("data", source.name),
         ("partitions", f"{rows.height:,}"),
@@ -230,8 +220,6 @@ def _list_facts_of_all(
 
 
 def _name_part(keys: Sequence[str], values: Sequence[Any]) -> str:
-    """Return a name for a partition, which lists the partition columns and their values."""
+    """Return a name for a partition: its columns and their values."""
     texts = ["NULL" if value is None else str(value) or "(empty)" for value in values]
-    if len(keys) == 1:
-        return f"{keys[0]} {texts[0]}"
     return ", ".join(f"{key} {text}" for key, text in zip(keys, texts, strict=True))

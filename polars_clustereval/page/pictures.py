@@ -57,11 +57,7 @@ class Pictures(NamedTuple):
 
 
 def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictures:
-    """Return the charts of a clustering.
-
-    Raise an error if the extra for pictures is not installed. Charts with nothing to show are left
-    out, for example if silhouettes are undefined or if there is only a single centroid.
-    """
+    """Return the charts of a clustering that have something to show."""
     try:
         import vl_convert  # noqa: F401 - the rendering imports it again
 
@@ -76,18 +72,22 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
         call = options.call(REPORTS["external-confidence"])
         rows, given = read_rows(source, call, call.report.inputs[0])
         shares = {**given, "normalize": "label"}
-        charts["Labels in the clusters"] = _call_plot(plots.contingency_plot, rows, shares)
+        charts["Labels in the clusters"] = _call_known(plots.contingency_plot, shares, rows)
         given["metrics"] = _DRAWN_SCORES
-        charts["Scores with their intervals"] = _call_plot(plots.interval_plot, rows, given)
+        charts["Scores with their intervals"] = _call_known(plots.interval_plot, given, rows)
     if "vector" in options.values and clusters.height > 1:
         charts |= _draw_point_charts(source, options, findings)
     begin_step("pictures")
-    specifications = {title: chart.to_json() for title, chart in charts.items()}
+    # The reader's font may be wider than the font in which the names were measured.
+    padding = {"left": 30, "right": 20, "top": 5, "bottom": 5}
+    specifications = {
+        title: chart.properties(padding=padding).to_json() for title, chart in charts.items()
+    }
     return (_render_apart if _is_memory_limited() else _render)(specifications)
 
 
 def _draw_point_charts(source: Source, options: Options, findings: Findings) -> dict[str, Any]:
-    """Draw charts of points from the page's tables, and return a mapping from titles to charts."""
+    """Return the charts of points by their titles, drawn from the page's tables."""
     from polars_clustereval.plots import centroids, projection, silhouette
 
     charts = {}
@@ -95,8 +95,7 @@ def _draw_point_charts(source: Source, options: Options, findings: Findings) -> 
     clusters = tables["internal_cluster_report"]
     call = options.call(CENTROIDS)
     rows, given = read_rows(source, call, call.report.inputs[0])
-    known = given.keys() & signature(check_point_options).parameters.keys()
-    point_options = check_point_options(**{name: given[name] for name in known})
+    point_options = _call_known(check_point_options, given)
     samples = tables.get("silhouette_samples")
     if samples is not None and samples["silhouette"].count():
         charts["Silhouettes of the points"] = silhouette.draw_samples(
@@ -113,7 +112,7 @@ def _draw_point_charts(source: Source, options: Options, findings: Findings) -> 
     charts["Centroids and their distances"] = centroids.draw_centroids(
         clusters, point_options, _MAX_DRAWN
     )
-    return {title: _pad(chart) for title, chart in charts.items()}
+    return charts
 
 
 def _name_as_polars(
@@ -121,8 +120,8 @@ def _name_as_polars(
 ) -> dict[str, pl.DataFrame]:
     """Return the tables, with their clusters converted and sorted as in Polars.
 
-    When DuckDB reads a Parquet file, it returns durations as numbers, times in the user's time
-    zone, and Enum values as text.
+    DuckDB reads durations of a Parquet file as numbers, times in the user's time zone, and Enum
+    values as text.
     """
     rows = scan_files(source)
     if rows is None:  # DuckDB reads the file for both engines
@@ -143,10 +142,7 @@ def _name_as_polars(
 
 
 def _render(specifications: Mapping[str, str]) -> Pictures:
-    """Render charts as SVG pictures.
-
-    `specifications` maps the title of each chart to its Vega-Lite specification.
-    """
+    """Render charts as SVG, from Vega-Lite specifications by their titles."""
     import vl_convert
 
     return Pictures(
@@ -155,7 +151,7 @@ def _render(specifications: Mapping[str, str]) -> Pictures:
 
 
 def _is_memory_limited() -> bool:
-    """Return whether the address space of this process is limited, for example by ``ulimit -v``."""
+    """Return whether the address space of this process is limited, as by ``ulimit -v``."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
     except ImportError:  # Windows has no such limit
@@ -173,10 +169,10 @@ json.dump({title: vegalite_to_svg(vl_spec=chart) for title, chart in charts.item
 
 
 def _render_apart(specifications: Mapping[str, str]) -> Pictures:
-    """Render charts as SVG pictures in a separate process.
+    """Render charts in a separate process.
 
-    The renderer reserves much more address space than it uses. If the renderer cannot reserve this
-    space, it ends its process instead of raising an error.
+    The renderer reserves much more address space than it uses, and if it cannot, it ends its
+    process instead of raising an error.
     """
     done = subprocess.run(
         [sys.executable, "-c", _RENDERER],
@@ -200,13 +196,7 @@ _MISSING = (
 )
 
 
-def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
-    """Call a plot function with those arguments that it accepts, and return its chart."""
-    known = given.keys() & signature(plot).parameters.keys()
-    return _pad(plot(rows, **{name: given[name] for name in known}))
-
-
-def _pad(chart: Any) -> Any:
-    """Return the chart with space added at the sides for names."""
-    # The reader's font may be wider than the font in which the names were measured.
-    return chart.properties(padding={"left": 30, "right": 20, "top": 5, "bottom": 5})
+def _call_known(function: Callable[..., Any], given: Mapping[str, Any], *data: Any) -> Any:
+    """Call a function with those of the given arguments that it accepts."""
+    known = given.keys() & signature(function).parameters.keys()
+    return function(*data, **{name: given[name] for name in known})

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from polars_clustereval.cli.engines import ENGINES
 
@@ -26,32 +25,23 @@ __all__ = ["PartReports", "Reports"]
 _PART = "number of the part"
 
 
-class _Asked(NamedTuple):
-    """The key that identifies a table among all tables computed from the same input."""
-
-    function: str
-    arguments: str
-    columns: tuple[str, ...] | None
-
-
-def _describe_asked(call: Call, columns: Sequence[str] | None) -> _Asked:
-    """Return the key that identifies a call's table among all tables from the same input."""
+def _identify(call: Call, columns: Sequence[str] | None) -> tuple[str, str, str]:
+    """Return what identifies a table among all tables from the same input."""
     arguments = repr(sorted(call.arguments.items()))
-    chosen = None if columns is None else tuple(columns)
-    return _Asked(call.report.function.__name__, arguments, chosen)
+    return call.report.function.__name__, arguments, repr(columns)
 
 
 class Reports:
     """The reports on one input, each computed at most once."""
 
     def __init__(self, source: Source) -> None:
-        """Initialize the object without computing any reports."""
+        """Compute nothing yet."""
         self._source = source
-        self._rows: dict[_Asked, pl.DataFrame] = {}
+        self._rows: dict[tuple[str, ...], pl.DataFrame] = {}
 
     def compute(self, call: Call, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Return the given columns of a report or, by default, all of its columns."""
-        asked = _describe_asked(call, columns)
+        asked = _identify(call, columns)
         if asked not in self._rows:
             self._rows[asked] = ENGINES[call.engine]([self._source], call, columns)
         return self._rows[asked]
@@ -61,24 +51,17 @@ class PartReports:
     """The reports on groups of rows in one input, computed for all groups at once."""
 
     def __init__(self, source: Source, parts: pl.DataFrame) -> None:
-        """Initialize the object without computing any reports.
-
-        Each row of `parts` contains the values that define one group.
-        """
+        """Compute nothing yet. Each row of `parts` contains the values that define one group."""
         self._reports = Reports(source)
         self._parts = parts.with_row_index(_PART)
         self._keys = parts.columns
-        self._split: dict[_Asked, dict[int, pl.DataFrame]] = {}
+        self._split: dict[tuple[str, ...], dict[int, pl.DataFrame]] = {}
 
-    def of_part(self, number: int) -> Compute:
-        """Return a function that computes the reports on the group in row `number` of `parts`."""
-        return partial(self._compute_part, number)
-
-    def _compute_part(
+    def compute(
         self, number: int, call: Call, columns: Sequence[str] | None = None
     ) -> pl.DataFrame:
-        """Return the rows of a report on one group, without the columns that define the groups."""
-        asked = _describe_asked(call, columns)
+        """Return the report on the group in row `number`, without the columns of the groups."""
+        asked = _identify(call, columns)
         whole = self._reports.compute(
             replace(call, arguments={**call.arguments, "partition_by": self._keys}), columns
         )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from polars_clustereval.cli.options import Options
     from polars_clustereval.cli.sources import Source
 
+    from .reports import Compute
+
 __all__ = ["average_by_cluster", "average_clusters", "choose_method", "describe_method"]
 
 #: If computing all silhouettes would take too long, the silhouettes of this number of points are
@@ -30,19 +32,23 @@ __all__ = ["average_by_cluster", "average_clusters", "choose_method", "describe_
 SAMPLE_SIZE = 2000
 
 
-def choose_method(source: Source, options: Options, counts: pl.DataFrame) -> tuple[Options, str]:
-    """Choose a silhouette method. Return the updated options and a sentence about the method.
+def choose_method(
+    source: Source, options: Options, compute: Compute
+) -> tuple[Options, tuple[str, ...]]:
+    """Return the options with a silhouette method, and a sentence if that draws a sample.
 
-    The sentence is empty unless the method draws a sample. `counts` has the rows that
-    internal_report returned, one for each clustering. If the user has specified a method or a
-    tolerance, it is kept.
+    A method or tolerance that the user has specified is kept. The counts of `compute` may be those
+    of several clusterings.
     """
+    if "vector" not in options.values:
+        return options, ()
+    counts = compute(options.call(REPORTS["internal"]))
     n = max(counts["n"].to_list(), default=0)
     if options.values.keys() & {"method", "tolerance"} or n <= SAMPLE_SIZE:
-        return options, ""
+        return options, ()
     _, seconds, _ = estimate_time(source, options.call(REPORTS["samples"]))
     if not is_long(seconds):
-        return options, ""
+        return options, ()
     sample = {
         "method": "sample",
         "sample_size": SAMPLE_SIZE,
@@ -51,19 +57,15 @@ def choose_method(source: Source, options: Options, counts: pl.DataFrame) -> tup
     seed = options.values.get("random_state", 0)
     of_all = f"of {n:,} points" if counts.height == 1 else "points of each partition"
     sentence = (
-        f"the silhouettes are those of a sample of {SAMPLE_SIZE:,} {of_all} (seed "
-        f"{seed}), compared with up to {REFERENCE_SIZE:,} points of each cluster, since all points "
-        f"take about {describe_seconds(seconds)}; --method exact takes "
-        "all"
+        f"the silhouettes are those of a sample of {SAMPLE_SIZE:,} {of_all} (seed {seed}), "
+        f"compared with up to {REFERENCE_SIZE:,} points of each cluster, since all points take "
+        f"about {describe_seconds(seconds)}; --method exact takes all"
     )
-    return replace(options, values={**options.values, **sample}), sentence
+    return replace(options, values={**options.values, **sample}), (sentence,)
 
 
 def describe_method(values: Mapping[str, Any], n: int) -> str:
-    """Return a phrase that says how the silhouettes of n points were computed.
-
-    `values` maps option names to their values.
-    """
+    """Return a phrase that says how the silhouettes of n points were computed."""
     method = values.get("method", "exact").lower()
     if method == "sample":
         seed = values.get("random_state", 0)
@@ -77,10 +79,9 @@ def describe_method(values: Mapping[str, Any], n: int) -> str:
 
 
 def average_by_cluster(points: pl.DataFrame) -> pl.DataFrame:
-    """Compute the rows of silhouette_clusters from the rows of silhouette_samples.
+    """Return cluster, n and silhouette of silhouette_clusters from rows of silhouette_samples.
 
-    The columns are cluster, n and silhouette. Each point whose cluster is NULL counts as a cluster
-    of its own.
+    Each point whose cluster is NULL counts as a cluster of its own.
     """
     is_named = pl.col("cluster").is_not_null()
     columns = {"n": pl.len().cast(pl.Int64), "silhouette": pl.col("silhouette").mean()}
@@ -92,7 +93,7 @@ def average_by_cluster(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def average_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
-    """Compute the scores of an exact silhouette_score, using the rows of silhouette_clusters."""
+    """Return the scores of an exact silhouette_score from the rows of silhouette_clusters."""
     mean, n = pl.col("silhouette"), pl.col("n")
     score = (mean * n).sum() / n.sum()
     scores = {

@@ -1,4 +1,4 @@
-"""What the playground is built from: pinned packages, the SQL of the pages, words, tags."""
+"""What the playground is built from: pinned packages, the SQL of the pages, tags."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import duckdb
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval.page import words
-from polars_clustereval.page.numbers import show_number
 from tests.test_snippets import DOCS, blocks
 from tools import playground
 
@@ -59,9 +57,8 @@ def test_the_databases_have_the_macros_and_the_tables(tmp_path: Path) -> None:
     assert con.execute(query).fetchone() == (150,)
     tables = con.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'examples'")
     assert sorted(name for (name,) in tables.fetchall()) == playground.list_example_files()
-    facts = json.loads((tmp_path / "facts.json").read_text(encoding="utf-8"))
-    assert facts["scores"]["purity"]["best"] == "best 1"
-    assert set(facts["words"]) == set(words.__all__)
+    blocks = json.loads((tmp_path / "blocks.json").read_text(encoding="utf-8"))
+    assert [block["sql"] for block in blocks] == [block.sql for block in playground.list_blocks()]
 
 
 def test_tags_are_added_once_and_a_policy_to_the_playground(tmp_path: Path) -> None:
@@ -115,16 +112,6 @@ def test_statements_end_at_semicolons_outside_of_texts_and_comments() -> None:
     )
     assert split == [*STATEMENTS[:3], f"{STATEMENTS[3]};"]
     assert setup == [False, True, True, False]
-
-
-def test_numbers_are_shown_as_in_python() -> None:
-    numbers = [0.0, 1.0, -0.5, 0.73023, 12.3456, 9999.4, 12345.6, 1e15, 0.00012345, 1.5e-12, 1234.0]
-    found = run_in_node("report/numbers.js", "given.map((x) => m.showNumber(x))", numbers)
-    assert found == list(map(show_number, numbers))
-    counts = [0, 7, 1234, 1_000_000]
-    assert run_in_node("report/numbers.js", "given.map((x) => m.showNumber(x, true))", counts) == [
-        show_number(n) for n in counts
-    ]
 
 
 def test_columns_are_guessed_by_names_and_types() -> None:

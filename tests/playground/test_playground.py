@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from html import unescape
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 import pytest
-import vl_convert
 
-from polars_clustereval.cli import main
 from tests.support.command_line import DIGITS, EXAMPLES, WIDE
+from tools.page_session import open_session
 from tools.playground import list_blocks
 
 if TYPE_CHECKING:
@@ -22,8 +21,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.wide
 
-#: Drops files on the page one after the other, chooses columns, and returns their reports.
+#: Drops files on the page one after the other, chooses columns, and returns what the page shows.
 SCORE = """
+  const textOf = (x) => x.textContent.trim();
   const choose = (text, value) => {
     const fields = [...document.querySelectorAll(".ce-field")];
     const field = fields.find((x) => x.innerText.startsWith(text));
@@ -31,57 +31,60 @@ SCORE = """
     control.value = value;
     control.dispatchEvent(new Event("change"));
   };
-  const score = async ({ name, fields, vector }) => {
+  const guess = (form) => Object.fromEntries([
+    ...[...form.querySelectorAll(".ce-boxes")].map((boxes) => [
+      textOf(boxes.querySelector("legend")).split(" ")[0],
+      [...boxes.querySelectorAll("label:has(:checked)")].map(textOf),
+    ]),
+    ...[...form.querySelectorAll(".ce-field")].map((x) => [
+      textOf(x.querySelector("span")), x.querySelector("select, input").value,
+    ]),
+  ]);
+  const readCells = (row) => [...row.querySelectorAll("td")].map((x) => x.title || textOf(x));
+  const readTable = (shown) => ({
+    columns: [...shown.querySelectorAll("th")].map(textOf),
+    rows: [...shown.querySelectorAll("tbody tr")].map(readCells),
+    items: [...shown.querySelectorAll("li")].map(textOf),
+  });
+  const readReport = (report) => [...report.querySelectorAll("h4")].map((heading) => {
+    const next = heading.nextElementSibling;
+    return { title: textOf(heading), ...readTable(next) };
+  });
+  const score = async ({ name, fields, clusters, vector }) => {
     const bytes = await (await fetch(`/files/${name}`)).arrayBuffer();
     const dataTransfer = new DataTransfer();
     dataTransfer.items.add(new File([bytes], name));
     const zone = await find(".ce-drop");
     zone.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
     const form = await find(".ce-form form, .ce-form .ce-error");
-    if (form.matches(".ce-error")) return form.textContent;
-    const guessed = Object.fromEntries(
-      [...form.querySelectorAll(".ce-field")].map((x) => [
-        x.querySelector("span").textContent, x.querySelector("select, input").value,
-      ]),
-    );
+    if (form.matches(".ce-error")) return { error: form.textContent };
+    const guessed = guess(form);
     for (const [text, value] of Object.entries(fields)) choose(text, value);
-    for (const label of form.querySelectorAll(".ce-vector label")) {
-      label.querySelector("input").checked = vector.includes(label.textContent.trim());
+    const [ofClusters, ofVector] = form.querySelectorAll(".ce-boxes");
+    for (const [boxes, names] of [[ofClusters, clusters], [ofVector, vector]]) {
+      for (const label of boxes.querySelectorAll("label")) {
+        label.querySelector("input").checked = names.includes(textOf(label));
+      }
     }
     const begin = performance.now();
     form.querySelector("button[type=submit]").click();
-    const shown = await find(".ce-report iframe, .ce-report .ce-error");
+    const link = await find(".ce-report a, .ce-report .ce-error");
     const seconds = (performance.now() - begin) / 1000;
-    if (shown.matches(".ce-error")) return shown.textContent;
-    await wait(() => {
-      const page = shown.contentDocument;
-      return page?.readyState === "complete" && page.querySelector("main h2");
-    });
-    return { guessed, seconds, html: shown.contentDocument.documentElement.outerHTML };
+    const report = document.querySelector(".ce-report");
+    const found = { guessed, seconds, tables: readReport(report) };
+    if (link.matches(".ce-error")) return { ...found, error: link.textContent };
+    const text = textOf(report);
+    const saved = await (await fetch(link.href)).text();
+    const sql = report.querySelector("pre").textContent;
+    const table = report.querySelector("table");
+    [...table.querySelectorAll("th button")].find((x) => textOf(x) === "value").click();
+    const sorted = readTable(table).rows.map((row) => row[1]);
+    return { ...found, text, saved, download: link.download, sql, sorted };
   };
   const reports = {};
   for (const file of %s) reports[file.name] = await score(file);
   return reports;
 """
-
-
-def texts_of_page(html: str) -> list[str]:
-    """The texts of a report's page, without its pictures, its SQL and its versions."""
-    body = html.partition("<h1>")[2].partition("<h2>SQL</h2>")[0]
-    body = re.sub(r"<h2>[^<]*</h2>\s*<figure>.*?</figure>", "", body, flags=re.DOTALL)
-    texts = (unescape(text).strip() for text in re.findall(r">([^<]+)", f">{body}"))
-    return [text for text in texts if text]
-
-
-def report_elsewhere(folder: Path, name: str, options: list[str]) -> list[str]:
-    page = folder / f"{name}.html"
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.chdir(folder)
-        blank = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
-        monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda vl_spec: blank if vl_spec else "")
-        assert main(["report", name, *options, "--html", str(page)]) == 0
-    return texts_of_page(page.read_text(encoding="utf-8"))
-
 
 #: Rows with NULLs, noise, a giant cluster and clusters of one point.
 MESSY = """
@@ -90,10 +93,9 @@ MESSY = """
       CASE WHEN i % 13 = 0 THEN -1 WHEN i = 7 THEN 50 WHEN i = 8 THEN 51 WHEN i % 12 = 1 THEN 2
         ELSE 1 END AS cluster,
       CASE WHEN i % 17 > 0 THEN i % 10 + i / 100.0 END AS x,
-      CASE WHEN i % 17 > 0 THEN 1000.0 * (i % 7) END AS y
+      CASE WHEN i % 19 > 0 THEN 1000.0 * (i % 7) END AS y
     FROM range(300) AS numbers (i)
 """
-MESSY_FIELDS = ("Cluster", "True label", "Cluster of noise", "Noise is")
 #: Labels of few rows each, as in entity resolution, with counts.
 ENTITIES = """
     SELECT concat('e', i // 2) AS entity, concat('c', i // 3) AS cluster, 1 + i % 2 AS copies,
@@ -106,86 +108,209 @@ LARGE = """
     FROM range(100000) AS numbers (i)
 """
 
-#: By file: the query of its rows, what is chosen in the page, coordinates, and the command line.
-FILES: dict[str, tuple[str, dict[str, str], str, list[str]]] = {
-    "iris.csv": (
+
+class File(NamedTuple):
+    """A file, what is chosen for it in the page, and what the macros are to be called with."""
+
+    rows: str
+    fields: dict[str, str]
+    clusters: list[str]
+    vector: list[str]
+    #: The arguments after the table and the label or coordinates.
+    on_labels: list[str]
+    on_points: list[str]
+
+
+AS_SINGLETONS = "noise := '-1', noise_as := 'singletons'"
+FILES = {
+    "iris.csv": File(
         f"FROM '{EXAMPLES / 'iris.parquet'}'",
-        {"Cluster": "kmeans", "True label": "species", "Id": "id"},
-        WIDE,
-        ["--label", "species", "--cluster", "kmeans", "--vector", WIDE, "--id", "id"],
+        {"True label": "species", "Id": "id"},
+        ["kmeans"],
+        WIDE.split(","),
+        ['"kmeans"'],
+        ['"kmeans"'],
     ),
-    "digits.parquet": (
+    "digits.parquet": File(
         f"FROM '{DIGITS}'",
-        {"Cluster": "kmeans", "True label": "digit", "Distance": "cosine"},
-        "pixels",
-        [
-            *("--label", "digit", "--cluster", "kmeans", "--vector", "pixels"),
-            *("--distance", "cosine", "--id", "id"),
-        ],
+        {"True label": "digit", "Distance": "cosine", "Id": "id"},
+        ["kmeans"],
+        ["pixels"],
+        ['"kmeans"'],
+        ["\"kmeans\", distance := 'cosine'"],
     ),
-    "messy.csv": (
+    "messy.csv": File(
         MESSY,
-        dict(zip(MESSY_FIELDS, ("cluster", "truth", "-1", "singletons"), strict=True)),
-        "x,y",
-        [
-            *("--label", "truth", "--cluster", "cluster", "--vector", "x,y"),
-            *("--noise", "-1", "--noise-as", "singletons"),
-        ],
+        {
+            "True label": "truth",
+            "Cluster of noise": "-1",
+            "Noise is": "singletons",
+            "Missing": "drop",
+        },
+        ["cluster"],
+        ["x", "y"],
+        [f'"cluster", {AS_SINGLETONS}'],
+        [f"\"cluster\", {AS_SINGLETONS}, missing := 'drop'"],
     ),
-    "entities.csv": (
+    "entities.csv": File(
         ENTITIES,
-        {"Cluster": "cluster", "True label": "entity", "Weight": "copies"},
-        "",
-        ["--label", "entity", "--cluster", "cluster", "--weight", "copies"],
+        {"True label": "entity", "Weight": "copies"},
+        ["cluster"],
+        [],
+        ['"cluster", weight := "copies"'],
+        [],
     ),
-    "large.csv": (
+    "runs.csv": File(
+        f"SELECT *, id % 2 = 0 AS is_even FROM '{EXAMPLES / 'iris.parquet'}'",
+        {"True label": "species", "Id": "", "Partition by": "is_even"},
+        ["kmeans", "agglomerative"],
+        WIDE.split(",")[:2],
+        [f'"{name}", partition_by := "is_even"' for name in ("kmeans", "agglomerative")],
+        [f'"{name}", partition_by := "is_even"' for name in ("kmeans", "agglomerative")],
+    ),
+    "large.csv": File(
         LARGE,
-        {"Cluster": "cluster", "True label": "label", "Id": ""},
-        "a,b,c,d",
-        [
-            *("--label", "label", "--cluster", "cluster", "--vector", "a,b,c,d"),
-            *("--method", "sample", "--sample-size", "1000", "--reference-size", "500"),
-        ],
+        {"True label": "label", "Id": ""},
+        ["cluster"],
+        ["a", "b", "c", "d"],
+        ['"cluster"'],
+        ['"cluster"'],
     ),
+    "stopped.csv": File(MESSY, {"True label": "truth"}, ["cluster"], ["x", "y"], [], []),
 }
+SCORED = [name for name in FILES if name != "stopped.csv"]
 #: Seconds that a file of 100,000 rows may take on a slow machine.
 LONGEST = 60
+MOST_ROWS = 100
 
 
 @pytest.fixture(scope="module")
 def reports(site: Site, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The reports of all files by the browser, and the folder of the files."""
+    """What the browser shows of all files, and the folder of the files."""
     folder = tmp_path_factory.mktemp("files")
     chosen = []
-    for name, (query, fields, vector, _) in FILES.items():
-        duckdb.execute(f"COPY ({query}) TO '{folder / name}'")
+    for name, file in FILES.items():
+        duckdb.execute(f"COPY ({file.rows}) TO '{folder / name}'")
         site.files[f"files/{name}"] = (folder / name).read_bytes()
-        chosen.append({"name": name, "fields": fields, "vector": vector.split(",")})
+        some = {"fields": file.fields, "clusters": file.clusters, "vector": file.vector}
+        chosen.append({"name": name, **some})
     found = site.browse("playground.html", SCORE % json.dumps(chosen))
     assert not found.strangers
     assert not found.blocked
     return {**found.result, "folder": folder}
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_dropped_file_has_the_report_of_the_command_line(
-    reports: dict[str, Any], name: str
-) -> None:
+def read_elsewhere(folder: Path, sql: str, *, is_partitioned: bool) -> list[dict[str, Any]]:
+    """The tables that the SQL of a report returns in DuckDB outside the browser."""
+    view, *queries = sql.split(";\n\n")
+    tables = []
+    with pytest.MonkeyPatch.context() as monkeypatch, open_session() as con:
+        monkeypatch.chdir(folder)
+        con.execute(view)
+        for query in queries:
+            found = con.execute(query)
+            names = [column[0] for column in found.description or []]
+            first = 0 if is_partitioned else 1
+            rows = [list(row[first:]) for row in found.fetchall()]
+            tables.append({"query": query, "columns": names[first:], "rows": rows})
+    return tables
+
+
+def is_shown(value: Any, text: str) -> bool:
+    """Whether a cell has a value; numbers in lists have six digits."""
+    if isinstance(value, list):
+        return json.loads(text) == pytest.approx(value, rel=1e-5)
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return float(text) == pytest.approx(float(value), rel=1e-12)
+    plain = {None: "NULL", True: "true", False: "false"}
+    return text == plain.get(value, str(value))
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_a_report_shows_the_tables_of_duckdb(reports: dict[str, Any], name: str) -> None:
     report = reports[name]
-    assert not isinstance(report, str), report
-    words = texts_of_page(report["html"])
-    expected = report_elsewhere(reports["folder"], name, FILES[name][3])
-    if name == "large.csv":
-        assert report["seconds"] < LONGEST
-        sentence = next(text for text in words if text.startswith("The silhouettes are those of"))
-        assert "a sample of 1,000 of 100,000 points" in sentence
-        words.remove(sentence)
-    assert words == expected
+    assert "error" not in report, report["error"]
+    is_partitioned = "Partition by" in FILES[name].fields
+    tables = read_elsewhere(reports["folder"], report["sql"], is_partitioned=is_partitioned)
+    for shown, table in zip(report["tables"], tables, strict=True):
+        if "_findings(" in table["query"]:
+            at = 1 if is_partitioned else 0  # the column of the severity
+            where = [f"is_even {str(row[0]).lower()}: " * at for row in table["rows"]]
+            sentences = zip(table["rows"], where, strict=True)
+            assert shown["items"] == [f"{row[at]} {key}{row[-1]}" for row, key in sentences]
+            continue
+        values = [value for row in table["rows"][:MOST_ROWS] for value in row]
+        texts = [text for row in shown["rows"] for text in row]
+        cells = zip(values, texts, strict=True)
+        assert [cell for cell in cells if not is_shown(*cell)] == [], table["query"]
+        assert shown["columns"] == table["columns"]
+
+
+ON_LABELS = ("summary", "intervals", "findings", "cluster_report")
+SILHOUETTES = ("silhouette_score", "internal_findings", "silhouette_clusters")
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_the_macros_are_called_with_what_is_chosen(reports: dict[str, Any], name: str) -> None:
+    sql, file = reports[name]["sql"], FILES[name]
+    label = f'"{file.fields["True label"]}"'
+    for arguments in file.on_labels:
+        for macro in ON_LABELS:
+            call = f"external_{macro}(clustereval_input, {label}, {arguments});"
+            assert f"FROM clustereval.{call}" in sql
+    coordinates = ", ".join(f'"{column}"' for column in file.vector)
+    vector = coordinates if name == "digits.parquet" else f"[{coordinates}]"
+    for arguments in file.on_points:
+        for macro in ("internal_summary", "internal_cluster_report"):
+            call = f"{macro}(clustereval_input, {vector}, {arguments});"
+            assert f"FROM clustereval.{call}" in sql
+    n_queries = sql.count("FROM clustereval.")
+    has_lowest, has_profile = bool(file.fields.get("Id")), len(file.vector) > 1
+    n_points = 5 + has_lowest + has_profile if file.vector else 0
+    assert n_queries == len(file.clusters) * (len(ON_LABELS) + n_points)
+    assert ("method := 'sample'" in sql) == (name == "large.csv")
+
+
+def test_noise_of_a_profile_is_left_out(reports: dict[str, Any]) -> None:
+    [call] = re.findall(r"cluster_profile\((.*)\);", reports["messy.csv"]["sql"])
+    assert call == (
+        """clustereval_input, ["x", "y"], "cluster", noise := '-1', noise_as := 'drop'"""
+    )
+
+
+def test_silhouettes_of_many_points_are_those_of_a_sample(reports: dict[str, Any]) -> None:
+    report = reports["large.csv"]
+    assert report["seconds"] < LONGEST
+    assert "these are those of a sample" in report["text"]
+    n_sampled = report["sql"].count(
+        "method := 'sample', sample_size := 1000, reference_size := 500"
+    )
+    assert n_sampled == len(SILHOUETTES)
+    assert "those of a sample" not in reports["iris.csv"]["text"]
+
+
+def test_a_missing_coordinate_ends_the_report_with_what_to_choose(reports: dict[str, Any]) -> None:
+    """The tables before the error stay."""
+    report = reports["stopped.csv"]
+    assert "missing := 'drop'" in report["error"]
+    titles = [table["title"] for table in report["tables"]]
+    assert titles == ["Summary of the labels", "95 % intervals of the scores"]
+
+
+def test_a_report_can_be_sorted_and_saved(reports: dict[str, Any]) -> None:
+    report = reports["iris.csv"]
+    values = [float(text) for text in report["sorted"] if text != "NULL"]
+    assert values == sorted(values)
+    assert report["download"] == "report_iris.html"
+    assert report["saved"].startswith("<!DOCTYPE html>")
+    assert "<h4>Summary of the labels</h4>" in report["saved"]
+    assert "<script" not in report["saved"]
 
 
 def test_columns_are_guessed(reports: dict[str, Any]) -> None:
     guessed = reports["iris.csv"]["guessed"]
-    assert (guessed["Cluster"], guessed["True label"]) == ("kmeans", "species")
+    assert (guessed["Clusters,"], guessed["True label"]) == (["kmeans"], "species")
+    assert guessed["Coordinates"] == WIDE.split(",")
     assert reports["messy.csv"]["guessed"]["True label"] == "truth"
     assert reports["entities.csv"]["guessed"]["True label"] == "entity"
 
