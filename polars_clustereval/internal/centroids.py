@@ -404,10 +404,12 @@ class Points:
         return raise_on_collect(frame, self.spreads.select(pl.col("n_invalid").sum()), raise_fault)
 
     def with_id_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `frame` with a check that no partition contains an id twice.
+        """Return `frame` with a check, when it is collected, that user's ids are unique.
 
-        The check runs when the frame is collected.
+        A partition must not contain an id twice.
         """
+        if not self.has_user_id:
+            return frame
         counts = self.kept_rows.group_by(*self.keys, "id").agg(rows=pl.len())
         repeated = counts.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
         return raise_on_collect(frame, repeated, _raise_repeated_id)

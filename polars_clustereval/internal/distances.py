@@ -59,6 +59,17 @@ class Distance(NamedTuple):
     name: str
     p: float
 
+    @property
+    def is_squared(self) -> bool:
+        """Whether the distance of unit vectors (cosine) or of all (sqeuclidean) is a square."""
+        return self.name in ("sqeuclidean", "cosine")
+
+    @property
+    def plain(self) -> Distance:
+        """The same distance as 'cityblock' or 'euclidean', for which some indices are faster."""
+        names = {1.0: "cityblock", 2.0: "euclidean"} if self.name == "minkowski" else {}
+        return self._replace(name=names.get(self.p, self.name))
+
     def between(self, x: Sequence[pl.Expr], y: Sequence[pl.Expr]) -> pl.Expr:
         """Return the distance between two vectors x and y.
 
@@ -176,17 +187,6 @@ def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -
             f"weights: expected one for each of {dims} dimensions, got {len(weights)}"
         )
     return distance.factors(weights)
-
-
-def plain_distance_name(distance: DistanceName, p: float) -> DistanceName:
-    """Return 'cityblock' or 'euclidean' for minkowski with p = 1 or 2, or else `distance`.
-
-    Some indices have faster algorithms for 'cityblock' and 'euclidean'.
-    """
-    if isinstance(distance, str) and distance.lower() == "minkowski" and is_number(p):
-        plain: dict[float, DistanceName] = {1.0: "cityblock", 2.0: "euclidean"}
-        return plain.get(float(p), distance)
-    return distance
 
 
 # ----------------------------------------------------------------------------------------------

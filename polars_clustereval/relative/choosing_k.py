@@ -25,10 +25,9 @@ from polars_clustereval.base.frames import add_stages, to_user_frame
 from polars_clustereval.base.growth import SWEPT_SILHOUETTES
 from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.internal.centroids import check_point_options
-from polars_clustereval.internal.distances import plain_distance_name
+from polars_clustereval.internal.point_silhouettes import SilhouetteOptions, read_queried_points
 from polars_clustereval.internal.scatter import internal_scores, internal_statistics
 from polars_clustereval.internal.silhouette import score_table
-from polars_clustereval.internal.silhouette_queries import SilhouetteOptions, read_queried_points
 from polars_clustereval.internal.two_passes import read_points_in_two_passes
 
 from .gap import check_sweep_k, raise_bad_k, with_sweep_check
@@ -63,22 +62,15 @@ _ROUNDING_ERROR = 1e-12
 # ----------------------------------------------------------------------------------------------
 
 
-def _mean_silhouettes(
-    frame: pl.DataFrame | pl.LazyFrame,
-    vector: Vector,
-    cluster: Column,
-    k: pl.Expr,
-    options: PointOptions,
-    method: str,
-) -> pl.LazyFrame:
-    """Return the mean silhouette for each combination of partition and k.
-
-    The column silhouette contains the mean silhouettes. `k` is the column with the number of
-    clusters. The other parameters are arguments of silhouette_score.
-    """
+def _mean_silhouettes(k: pl.Expr, options: PointOptions, method: str) -> pl.LazyFrame:
+    """Return the column silhouette for each combination of partition and number of clusters k."""
     scored = SilhouetteOptions(method)
-    points = read_queried_points(
-        frame, vector, cluster, options, scored, results=_ELBOW_COLUMNS, inner_key=k
+    points = options_of_call(
+        read_queried_points,
+        point_options=options,
+        options=scored,
+        results=_ELBOW_COLUMNS,
+        inner_key=k,
     )
     *names, k_name = points.keys
     as_number = pl.col(k_name).cast(pl.Int64, strict=False).alias("k")
@@ -444,10 +436,7 @@ def elbow(
     if silhouette == "none":
         rows = rows.with_columns(silhouette=pl.lit(None, pl.Float64))
     else:
-        plain = options_of_call(
-            check_point_options, distance=plain_distance_name(distance, p), center="mean"
-        )
-        means = _mean_silhouettes(frame, vector, cluster, number, plain, silhouette)
+        means = _mean_silhouettes(number, options, silhouette)
         rows = rows.join(means, on=[*names, "k"], how="left", nulls_equal=True)
     rows = _add_curve(rows, names or ["whole"])
     rows = _add_indices(_add_knees(rows, names or ["whole"]), names or ["whole"])
