@@ -79,13 +79,13 @@ _BYTES_PER_POINT, _BYTES_PER_CLUSTER = 2048, 8192
 
 
 def _summed_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition, with det_ratio and the other indices of determinant_report.
+    """Return one row per partition with the _DETERMINANT_INDICES.
 
-    Without partition columns, the result always has one row. The points are read three times: for
-    the means, for the means of the residuals, and for the products. If products of combinations are
-    needed, the points are read a fourth time. If a cluster has no more points than dimensions, its
-    scatter matrix is singular. In that case, the matrices of individual clusters are not needed,
-    and W is summed directly over the points.
+    Without partition columns, there is always one row. The points are read three times: for the
+    means, for the means of the residuals, and for the products, and a fourth time if products of
+    combinations are needed. If a cluster has no more points than dimensions, its scatter matrix is
+    singular. Then the matrices of single clusters are not needed, and W is summed directly over the
+    points.
     """
     keys, columns = points.partition_keys, points.vector_columns("x")
     by, n_dims = keys or ["__ce_whole"], len(columns)
@@ -158,13 +158,12 @@ def _coefficient_columns(n_dims: int) -> list[str]:
 def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
     """Return each cluster's size n, its means m_i + r_i, and the key of its scatter matrix.
 
-    `rows` contains the points, with n = 1 and coordinates x_i, and `by` lists the partition
-    columns. Means are computed twice, because for coordinates near 1e8, the first mean is off by
-    1e-8. The second mean, r_i, is the mean of the residuals x_i - m_i.
+    Means are computed twice, because for coordinates near 1e8, the first mean is off by 1e-8. The
+    second mean, r_i, is the mean of the residuals x_i - m_i.
 
     If all clusters of a partition have more points than dimensions, own_matrices is true, and each
     cluster has its own scatter matrix. Otherwise the partition has a single matrix. matrix_cluster
-    and matrix_singleton_no identify a matrix in its partition. Both are NULL if own_matrices is
+    and matrix_singleton_no identify a matrix in its partition, and are NULL if own_matrices is
     false. u_i is the unit of coordinate i in the matrix (see _power_of_two_unit).
     """
     cluster = [*by, "cluster", "singleton_no"]
@@ -183,10 +182,10 @@ def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFra
 
 
 def _means_and_spans(n_dims: int) -> list[pl.Expr]:
-    """Return the mean m_i of each coordinate i, and its largest deviation u_i from the mean.
+    """Return the mean m_i of each coordinate i in a cluster, and its largest deviation u_i from it.
 
-    m_i and u_i are aggregates over the points of a cluster. Means are clamped to the range of the
-    values, because rounding would otherwise give a constant coordinate a nonzero variance.
+    Means are clamped to the range of the values, because rounding would otherwise give a constant
+    coordinate a nonzero variance.
     """
     columns = []
     for i in range(n_dims):
@@ -198,21 +197,18 @@ def _means_and_spans(n_dims: int) -> list[pl.Expr]:
 
 
 def _power_of_two_unit(span: str, by: list[str]) -> pl.Expr:
-    """Return the unit, a power of 2, by which a coordinate is divided in a scatter matrix.
+    """Return the unit by which a coordinate is divided in a scatter matrix.
 
     The unit is the largest power of 2 that does not exceed the coordinate's largest deviation from
     the mean, which is in the column `span`. Division by a power of 2 causes no rounding error. If
-    own_matrices is false, all clusters of a partition (columns `by`) use the largest of the units.
+    own_matrices is false, all clusters of a partition use the largest of the units.
     """
     shared = pl.when("own_matrices").then(span).otherwise(pl.col(span).max().over(by))
     return pl.lit(2.0).pow(shared.log(2).floor()).clip(lower_bound=2.0**-500)
 
 
 def _join_clusters(rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the points `rows` with the columns of their clusters, except n.
-
-    `clusters` is the result of _cluster_means, and `by` lists the partition columns.
-    """
+    """Return the points with the columns of _cluster_means, except n."""
     return join_small(rows, [*by, "cluster", "singleton_no"], clusters.drop("n"))
 
 
@@ -227,23 +223,14 @@ def _centered(i: int) -> pl.Expr:
 
 
 def _fixed_point_product(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return the product x y as an Int128, which can be summed exactly, or NULL if it is too large.
-
-    x and y are Float64 numbers in fixed-point units, such as the result of _scale_coordinate.
-    """
+    """Return the product of fixed-point numbers as an exact Int128, or NULL if it is too large."""
     return (x * y).cast(pl.Int128, strict=False)
 
 
 def _scatter_matrices(
     rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return one row per scatter matrix, with the sums s_i_j of products of centered coordinates.
-
-    The sums are in units of u_i u_j. The units u_i and the number of points n are also columns.
-    There is one matrix per cluster or per partition. The columns `by`, own_matrices, matrix_cluster
-    and matrix_singleton_no identify a matrix. `clusters` is the result of _cluster_means, whose
-    docstring explains these columns. `rows` contains the points, with coordinates x_i.
-    """
+    """Return one row per scatter matrix, with its key, n, units u_i, and sums of products s_i_j."""
     matrix = [*by, "own_matrices", "matrix_cluster", "matrix_singleton_no"]
     units = _coordinate_columns("u", n_dims)
     joined = _join_clusters(rows, clusters, by)
@@ -272,8 +259,7 @@ def _product_sums(
 ) -> pl.LazyFrame:
     """Return the sums s_i_j (i <= j) of the products x_i x_j over each group of the columns `by`.
 
-    `product` is the function that multiplies two coordinates. At most `at_a_time` products are
-    summed in each step.
+    At most `at_a_time` products are summed in each step.
     """
     pairs = _coordinate_pairs(n_dims)
     blocks = [pairs[i : i + at_a_time] for i in range(0, len(pairs), at_a_time)]
@@ -292,10 +278,7 @@ def _product_sums(
 
 
 def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
-    """Return the entries s_i_j u_i u_j (i <= j) of scatter matrices as the columns name_i_j.
-
-    s_i_j is the sum of products of coordinates i and j in the units u_i and u_j.
-    """
+    """Return the entries s_i_j u_i u_j (i <= j) of scatter matrices as the columns name_i_j."""
     return [
         (pl.col(f"s_{i}_{j}") * pl.col(f"u_{i}") * pl.col(f"u_{j}")).alias(f"{name}_{i}_{j}")
         for i, j in _coordinate_pairs(n_dims)
@@ -303,11 +286,7 @@ def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
 
 
 def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per partition, with the entries w_i_j of its within-cluster scatter matrix W.
-
-    W is the sum of the partition's scatter matrices, in the units of the coordinates. `matrices` is
-    the result of _scatter_matrices, and `by` lists the partition columns.
-    """
+    """Return the entries w_i_j of W, the sum of a partition's scatter matrices."""
     largest = (pl.col(f"u_{i}").max().over(by).alias(f"t_{i}") for i in range(n_dims))
     # Units are powers of 2, so the conversion to the larger unit causes no rounding error.
     ratios = [pl.col(f"u_{i}") / pl.col(f"t_{i}") * 2.0**_FRACTION_BITS for i in range(n_dims)]
@@ -325,10 +304,7 @@ def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.La
 
 
 def _own_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return the key, the size n and the entries w_i_j of W_C for each cluster with own_matrices.
-
-    `matrices` is the result of _scatter_matrices, and `by` lists the partition columns.
-    """
+    """Return the key, n and the entries w_i_j of W_C for each cluster with own_matrices."""
     key = (pl.col(f"matrix_{name}").alias(name) for name in ("cluster", "singleton_no"))
     entries = _scatter_entries("w", n_dims)
     return matrices.filter("own_matrices").select(*by, *key, "n", *entries)
@@ -337,9 +313,8 @@ def _own_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyF
 def _mean_differences(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
     """Return each cluster's key, its size n, and its mean minus the partition's mean as x_i.
 
-    `clusters` is the result of _cluster_means, and `by` lists the partition columns. To avoid a
-    loss of digits, the partition's mean is computed twice. The second mean is the mean of the
-    differences from the first mean.
+    To avoid a loss of digits, the partition's mean is computed twice. The second mean is the mean
+    of the differences from the first.
     """
     n, dims, key = pl.col("n"), range(n_dims), (*by, "cluster", "singleton_no")
     middles = clusters.group_by(by).agg(
@@ -362,12 +337,7 @@ def _mean_differences(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.
 def _between_scatter(
     differences: pl.LazyFrame, within: pl.LazyFrame, by: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return one row per partition, with the entries b_i_j of its between-cluster scatter matrix B.
-
-    The entries refer to the combinations of coordinates in `within`, which is the result of
-    _add_combinations for W. `differences` is the result of _mean_differences, and `by` lists the
-    partition columns.
-    """
+    """Return the entries b_i_j of B for the combinations of coordinates in `within`."""
     coefficients = within.select(*by, *_coefficient_columns(n_dims))
     joined = differences.join(coefficients, on=by, nulls_equal=True)
     return _weighted_product_sums(joined, by, _combinations(_coordinates(n_dims)))
@@ -393,9 +363,7 @@ def _total_log_det(
 ) -> pl.LazyFrame:
     """Return total_log_det = ln |T| for each partition, or NaN if T is singular.
 
-    T is the scatter matrix of all points in `rows`, whose coordinates are x_i. `clusters`, `within`
-    and `differences` are the results of _cluster_means, _within_scatter and _mean_differences, and
-    `by` lists the partition columns.
+    T is the scatter matrix of all points.
     """
     between = _weighted_product_sums(differences, by, _coordinates(n_dims))
     sums = (
@@ -419,8 +387,7 @@ def _total_log_det(
 def _scott_symons(scatters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
     """Return scott_symons_index for each partition whose clusters have own_matrices.
 
-    The index is NaN if the matrix of any cluster is singular. `scatters` is the result of
-    _refine_scatter for these clusters, and `by` lists the partition columns.
+    It is NaN if the matrix of any cluster is singular.
     """
     terms = scatters.map_batches(
         lambda frame: frame.select(*by, term=_scott_symons_terms(frame, n_dims)),
@@ -447,8 +414,8 @@ def _add_combinations(scatters: pl.LazyFrame, n_dims: int) -> pl.LazyFrame:
     """Return the scatter matrices w_i_j with the added columns is_delicate, l_i and a_i_j.
 
     For a delicate matrix (see _choose_combinations), the combinations come from its elimination.
-    For other matrices, the combinations are the coordinates themselves, and every a_i_j is 0. The
-    determinant of the transformation is 1, even if the coefficients are rounded.
+    For others, they are the coordinates themselves: every a_i_j is 0. The determinant of the
+    transformation is 1, even if the coefficients are rounded.
     """
     names = [*_coordinate_columns("l", n_dims), *_coefficient_columns(n_dims)]
     added = {"is_delicate": pl.Boolean()} | dict.fromkeys(names, pl.Float64())
@@ -464,10 +431,8 @@ def _refine_scatter(
 ) -> pl.LazyFrame:
     """Return `scatters` with the entries w_i_j computed for the combinations of coordinates.
 
-    `scatters` is a result of _add_combinations. It contains one matrix per group of points (a
-    cluster or a partition), and the columns `key` identify the group. `rows` contains the points
-    with coordinates x_i, which are needed only for delicate matrices. `clusters` is the result of
-    _cluster_means.
+    The columns `key` identify the group of points (a cluster or a partition) of a matrix. The
+    points are read only for delicate matrices.
     """
     delicate = scatters.filter("is_delicate").select(*key, *_coefficient_columns(n_dims))
     by = [name for name in key if name not in ("cluster", "singleton_no")]
@@ -531,20 +496,13 @@ def _log_dets(frame: pl.DataFrame, n_dims: int) -> Floats:
 
 
 def _scott_symons_terms(frame: pl.DataFrame, n_dims: int) -> pl.Series:
-    """Return n ln |W_C / n| for each cluster, or NaN if its scatter matrix W_C is singular.
-
-    Each row of the frame describes a cluster by its size n and the columns of _refine_scatter.
-    """
+    """Return n ln |W_C / n| for each cluster (a row), or NaN if W_C is singular."""
     n = frame["n"].to_numpy()
     return pl.Series(n * (_log_dets(frame, n_dims) - n_dims * np.log(n)))
 
 
 def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Series]:
-    """Return the index columns of determinant_report by name, with NULL for singular matrices.
-
-    Each row of the frame describes a partition by n, n_clusters, scott_symons_index, total_log_det,
-    the columns of _refine_scatter for W, and the entries b_i_j of B.
-    """
+    """Return the index columns of partitions (one per row), with NULL for singular matrices."""
     n, n_clusters = frame["n"].to_numpy(), frame["n_clusters"].to_numpy()
     with np.errstate(all="ignore"):
         log_det, trace, log_ratio = eliminate_matrices(
@@ -571,7 +529,7 @@ def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
 def _finite_exp(x: Floats) -> Floats:
     """Return exp(x) for the logarithm x of a determinant, or NaN if exp(x) is not a normal Float64.
 
-    NaN is returned instead of 0, because 0 would mean that the matrix is singular.
+    0 would mean that the matrix is singular.
     """
     return np.where((x >= -708) & (x <= 709), np.exp(x), np.nan)
 
@@ -582,10 +540,7 @@ def _finite_exp(x: Floats) -> Floats:
 
 
 def _factored_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition, with det_ratio and the other indices of determinant_report.
-
-    numpy factors the matrix of each partition's points. All points are held in memory.
-    """
+    """Return one row per partition with the _DETERMINANT_INDICES, from its points in memory."""
     schema = pl.Schema(dict.fromkeys(_DETERMINANT_INDICES, pl.Float64()))
     return map_partitions(points, _factored_indices, schema)
 

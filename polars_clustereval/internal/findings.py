@@ -303,8 +303,7 @@ def is_distorted(farness: pl.Expr) -> pl.Expr:
 def silhouette_as_text(silhouette: pl.Expr, lower: pl.Expr, upper: pl.Expr) -> pl.Expr:
     """Return the mean silhouette of a poorly separated cluster as text.
 
-    `lower` and `upper` are the limits of its interval, which are the silhouette itself unless it is
-    estimated from a sample.
+    `lower` and `upper` are the limits of its interval, which differ only for a sample.
     """
 
     def below(x: pl.Expr) -> pl.Expr:
@@ -499,10 +498,7 @@ def _report_dominant_coordinates(
 def _find_cluster_coordinates(
     states: pl.LazyFrame, by: list[str], names: tuple[str, ...]
 ) -> pl.LazyFrame:
-    """Return the findings about coordinates that have one value in each cluster, all different.
-
-    Other coordinates of the partition must vary within clusters.
-    """
+    """Return the findings about coordinates with one value in each cluster, where others vary."""
     places = pl.int_ranges(1, pl.col("m2").list.len() + 1).alias("coordinate")
     lists = states.filter(pl.col("n") > 0).select(*by, "n", "m2", "mean", places)
     spreads = (

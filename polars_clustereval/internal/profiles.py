@@ -32,10 +32,9 @@ if TYPE_CHECKING:
 def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) -> pl.Expr:
     """Return the v-test of `difference`, the mean of n rows minus the mean of all other rows.
 
-    `all_n` is the number of all rows, and `all_m2` is the sum of their squared deviations from
-    their mean. The v-test is the mean of the n rows minus the mean of all rows, divided by the
-    standard deviation of the mean of n rows drawn without replacement. The v-test is NULL if there
-    are no other rows, or if all values are equal.
+    It is the mean of the n rows minus the mean of all rows, divided by the standard deviation of
+    the mean of n rows drawn without replacement. `all_m2` is the sum of squared deviations of all
+    rows from their mean. The v-test is NULL if there are no other rows, or if all values are equal.
     """
     rows = to_double(widen(n) * widen(all_n - n)) * to_double(all_n - 1)
     return difference * ratio(rows, to_double(all_n) * all_m2).sqrt()
@@ -178,10 +177,7 @@ def cluster_profile(
 
 
 def _profile_numbers(call: ProfileCall, compared: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows of cluster_profile for numeric columns.
-
-    `compared` is the result of compare_numbers.
-    """
+    """Return the rows of cluster_profile for numeric columns."""
     difference = pl.col("deviation") - pl.col("rest_deviation")
     v_test = _v_test(difference, pl.col("n"), pl.col("all_n"), pl.col("all_m2"))
     return compared.select(
@@ -338,10 +334,7 @@ def _measures_of_columns(
     cells: pl.LazyFrame | None,
     bases: pl.LazyFrame,
 ) -> list[pl.LazyFrame]:
-    """Return eta_squared of numeric columns and Cramér's V of category columns.
-
-    Each of the returned frames has one row per column.
-    """
+    """Return frames with eta_squared of numeric columns and Cramér's V of category columns."""
     measures = []
     if numbers is not None:
         share = ratio(pl.col("between_squares"), pl.col("all_m2")).clip(None, 1.0).first()

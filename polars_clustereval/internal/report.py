@@ -35,8 +35,8 @@ _COUNT_COLUMNS = tuple(POINT_COUNTS)
 def report_of_clusters(points: Points, scores: Terms) -> pl.LazyFrame:
     """Return one row per partition, with its partition columns, counts and `scores`.
 
-    `scores` maps names to expressions over the columns of internal_statistics. A score is NULL if
-    it is not finite, or if there are no points.
+    The expressions read internal_statistics. A score is NULL if it is not finite, or if there are
+    no points.
     """
     return internal_statistics(points).select(
         *points.keys,

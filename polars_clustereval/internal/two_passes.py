@@ -43,10 +43,9 @@ def read_points_in_two_passes(
 ) -> Points:
     """Read points as read_points does, for a caller that needs only cluster statistics.
 
-    `given` contains additional arguments for read_rows. Use only the attributes all_centers,
-    spreads and clusters of the result. Collecting these frames raises an error if any point's
-    distance to its center is not finite. In some partitions, the coordinates were shifted when the
-    points were read, and the vectors of these partitions are shifted in the same way.
+    Use only the attributes all_centers, spreads and clusters of the result. Collecting these frames
+    raises an error if any point's distance to its center is not finite. In some partitions, the
+    coordinates and the vectors of clusters are shifted.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     if options.center == "median" or options.distance.name == "cosine":
@@ -89,9 +88,7 @@ def _with_table(points: Points, table: pl.LazyFrame) -> Points:
 
 
 def _sum_long_vectors(points: Points) -> pl.LazyFrame:
-    """Return the same table as _join_centers, but for long vectors.
-
-    The table is computed in a single pass that sums the vectors.
+    """Return the table of _join_centers for long vectors, from one pass that sums the vectors.
 
     Columns that depend on the distances to centers or on their squares are NULL.
     """
@@ -120,10 +117,9 @@ _SUMS = ("distances", "ssw", "radius", "overall_distances")
 
 
 def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster, with its key columns, row counts, and the centers c and g.
+    """Return one row per cluster, with row counts and the centers c and g.
 
-    `batches` contains the results of long_sums.sum_batch for all batches, and `schema` is the
-    schema of the result.
+    `batches` contains the results of long_sums.sum_batch for all batches.
     """
     if batches.is_empty():
         return pl.DataFrame(schema=schema)
@@ -146,10 +142,7 @@ def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> p
 
 
 def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
-    """Complete `table` in a second pass over the points, pass it to _settle, and return the result.
-
-    `table` contains the columns of _sum_long_vectors that the caller needs.
-    """
+    """Complete the table of _sum_long_vectors in a second pass over the points, and settle it."""
     clusters, keys = table.filter(pl.col("n") > 0), plain.cluster_keys
     if clusters.is_empty():
         return table
@@ -163,10 +156,7 @@ def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> p
     numbers = clusters.select(keys).with_row_index("number")
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of points to the sums.
-
-        Return an empty frame, because a stream requires a result for each batch.
-        """
+        """Add a batch of points to the sums, and return an empty frame for the stream."""
         # Filtering or joining the stream would copy all vectors.
         batch = batch if batch["kept"].all() else batch.filter("kept")
         joined = batch.select(keys).join(
@@ -213,9 +203,8 @@ def _found_columns(sums: DistanceSums, clusters: pl.DataFrame, points: Points) -
 def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
     """Return `table` after recomputing the doubtful partitions from shifted points.
 
-    `table` has one row per cluster, with statistics of the points in `plain`. The coordinates of
-    these points are not shifted. `points` contains the same points without the vector x. Raise an
-    error if any point's distance to its center is not finite.
+    `table` has one row per cluster of the unshifted points `plain`, and `points` are the same
+    points without the vector x. Raise an error if any point's distance to its center is not finite.
     """
     keys, rows = points.partition_keys, points.rows
     doubtful = _find_doubtful(table, points, plain.form)
@@ -233,12 +222,10 @@ def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
 
 
 def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFrame:
-    """Return the keys of the partitions that must be read again.
+    """Return the keys of the partitions that must be read again, with a column `again`.
 
-    The result contains the key columns and a column `again` that is always true. `table` and
-    `points` are the arguments of _settle, and `form` describes the vectors in the table. Numbers
-    with few digits can be summed without losing digits. Therefore, a partition that contains only
-    such numbers is doubtful only if a distance is not finite.
+    Numbers with few digits can be summed without losing digits. A partition of such numbers is
+    doubtful only if a distance is not finite.
     """
     keys, invalid = points.partition_keys, table.filter(pl.col("n_invalid") > 0)
     doubtful, clusters = [invalid], table.filter(pl.col("n") > 0)
@@ -252,10 +239,9 @@ def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.
 
 
 def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers) -> Booleans:
-    """Return, for each partition, whether sums of unshifted coordinates may have lost digits.
+    """Return, for each partition (q,), whether sums of unshifted coordinates may have lost digits.
 
-    The result has shape (q,) for q partitions. `clusters` has k rows, sorted by partition. `starts`
-    contains the index of the first row of each partition and has shape (q,).
+    `clusters` is sorted by partition, and `starts` (q,) are the partitions' first rows.
     """
     n, ssw, radius = (clusters[name].to_numpy() for name in ("n", "ssw", "radius"))
     c, square = form.to_matrix(clusters, "c"), partial(_squared_lengths, distance=form.distance)
@@ -285,10 +271,7 @@ def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
 
 
 def _squared_lengths(x: Floats, distance: Distance) -> Floats:
-    """Return the squared distance of each row of `x` from 0.
-
-    `x` has shape (m, d), and the result has shape (m,).
-    """
+    """Return the squared distance (m,) of each row of x (m, d) from 0."""
     lengths = measure_differences(x.copy(), *distance)
     return lengths if distance.name == "sqeuclidean" else lengths**2
 
@@ -296,10 +279,9 @@ def _squared_lengths(x: Floats, distance: Distance) -> Floats:
 def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
     """Return, for each of k clusters, whether any of its coordinates may be constant.
 
-    The result has shape (k,). A coordinate may be constant if its spread is so small that it could
-    be mere rounding error. `n` contains the sizes of the clusters and has shape (k,). `v` and `c`
-    contain their variances and centers and have shape (k, d). Sums of equal numbers with few digits
-    are exact.
+    A coordinate may be constant if its spread is so small that it could be mere rounding error.
+    Sums of equal numbers with few digits are exact. `n` (k,) are sizes, `v` and `c` (k, d)
+    variances and centers.
     """
     is_rounded = (v > 0) | (c != c.astype(np.float32))
     is_narrow = (v < SMALL_SPREAD**2 * c**2) & is_rounded
@@ -307,12 +289,10 @@ def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
 
 
 def _is_nearly_repeated(c: Floats, starts: Integers) -> Booleans:
-    """Return, for each center, whether it nearly equals another center in its partition.
+    """Return, for each center c (k, d), whether it nearly equals another center in its partition.
 
-    `c` contains the k centers and has shape (k, d). Nearly equal centers may differ only by
-    rounding errors. `starts` contains the index of the first center in each of q partitions and has
-    shape (q,). The centers are sorted by their projections onto a line, so that nearly equal
-    centers are neighbors.
+    Nearly equal centers may differ only by rounding errors. The centers are sorted by their
+    projections onto a line, so that nearly equal ones are neighbors.
     """
     numbers = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c)))
     order = np.lexsort((c @ np.sin(np.arange(1.0, c.shape[1] + 1)), numbers))
