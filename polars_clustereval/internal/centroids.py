@@ -173,10 +173,6 @@ class Points:
         """The rows to evaluate."""
         return self.rows.filter("kept")
 
-    def vector_columns(self, prefix: str) -> list[str]:
-        """Return the names of the columns of the vector named `prefix`."""
-        return self.form.columns(prefix)
-
     def with_vectors(self, *, is_eager: bool) -> Points:
         """Return the points with the vector x in each row, along with the subtracted origins.
 
@@ -232,9 +228,7 @@ class Points:
         in a separate row.
         """
         keys = self.cluster_keys
-        targets = self.all_centers.select(
-            *keys, *self.vector_columns("c"), *self.vector_columns("g")
-        )
+        targets = self.all_centers.select(*keys, *self.form.columns("c"), *self.form.columns("g"))
         rows = join_small(self.rows, keys, targets, "left")
         kept, own_distance = pl.col("kept"), pl.col("own_distance")
         squares = self.distance.squared(own_distance)

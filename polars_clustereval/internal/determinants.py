@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.frames import join_partitions, join_small
+from polars_clustereval.base.frames import join_partitions, join_small, map_whole
 from polars_clustereval.base.tables import options_of_call, table_function
 
 from .centroids import check_point_options, read_points
@@ -43,10 +43,6 @@ if TYPE_CHECKING:
     from .kernels.elimination import Step
     from .vectors import Missing, Vector
 
-# The optimizer must not push filters and selections of the result into the input.
-_NO_PUSHDOWN = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
-
-
 _DETERMINANT_INDICES = (
     "det_ratio",
     "log_det_ratio",
@@ -54,6 +50,7 @@ _DETERMINANT_INDICES = (
     "scott_symons_index",
     "trace_wib",
 )
+_INDEX_SCHEMA = pl.Schema(dict.fromkeys(_DETERMINANT_INDICES, pl.Float64()))
 
 
 # The number of fraction bits of each factor of a product. Coordinates are less than 4 units, so
@@ -87,7 +84,7 @@ def _summed_totals(points: Points) -> pl.LazyFrame:
     singular. Then the matrices of single clusters are not needed, and W is summed directly over the
     points.
     """
-    keys, columns = points.partition_keys, points.vector_columns("x")
+    keys, columns = points.partition_keys, points.form.columns("x")
     by, n_dims = keys or ["__ce_whole"], len(columns)
     whole = [] if keys else [pl.lit(0).alias("__ce_whole")]
     single = pl.col("singleton_no") if points.has_singletons else pl.lit(0, pl.Int64)
@@ -115,10 +112,10 @@ def _summed_totals(points: Points) -> pl.LazyFrame:
         how="left",
     )
     schema = rows.select(by).collect_schema()
-    indices = scatters.map_batches(
+    indices = map_whole(
+        scatters,
         lambda frame: frame.select(*by, **_determinant_indices(frame, n_dims)),
-        schema={**schema, **dict.fromkeys(_DETERMINANT_INDICES, pl.Float64())},
-        **_NO_PUSHDOWN,
+        pl.Schema(schema | _INDEX_SCHEMA),
     )
     if keys:
         return indices
@@ -234,20 +231,19 @@ def _scatter_matrices(
     matrix = [*by, "own_matrices", "matrix_cluster", "matrix_singleton_no"]
     units = _coordinate_columns("u", n_dims)
     joined = _join_clusters(rows, clusters, by)
-    scaled = joined.select(*matrix, *map(_scale_coordinate, range(n_dims)))
+    # The unit of the fixed-point columns x_i is u_i / 2^_FRACTION_BITS.
+    scaled = joined.select(
+        *matrix,
+        *(
+            (_centered(i) / pl.col(f"u_{i}") * 2.0**_FRACTION_BITS).alias(f"x_{i}")
+            for i in range(n_dims)
+        ),
+    )
     sums = _product_sums(
         scaled, matrix, n_dims, _fixed_point_product, _BYTES_PER_POINT // 16
     ).with_columns(pl.col(_pair_columns("s", n_dims)).cast(pl.Float64) * 4.0**-_FRACTION_BITS)
     sizes = clusters.group_by(matrix).agg(pl.col("n").sum(), pl.col(units).first())
     return sums.join(sizes, on=matrix, nulls_equal=True)
-
-
-def _scale_coordinate(i: int) -> pl.Expr:
-    """Return coordinate i of a point minus its cluster's mean, as the fixed-point column x_i.
-
-    The unit of this column is u_i / 2^_FRACTION_BITS.
-    """
-    return (_centered(i) / pl.col(f"u_{i}") * 2.0**_FRACTION_BITS).alias(f"x_{i}")
 
 
 def _product_sums(
@@ -277,10 +273,10 @@ def _product_sums(
     return join_partitions(first, by, *others, how="left")
 
 
-def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
-    """Return the entries s_i_j u_i u_j (i <= j) of scatter matrices as the columns name_i_j."""
+def _scatter_entries(n_dims: int) -> list[pl.Expr]:
+    """Return the entries s_i_j u_i u_j (i <= j) of scatter matrices as the columns w_i_j."""
     return [
-        (pl.col(f"s_{i}_{j}") * pl.col(f"u_{i}") * pl.col(f"u_{j}")).alias(f"{name}_{i}_{j}")
+        (pl.col(f"s_{i}_{j}") * pl.col(f"u_{i}") * pl.col(f"u_{j}")).alias(f"w_{i}_{j}")
         for i, j in _coordinate_pairs(n_dims)
     ]
 
@@ -300,13 +296,13 @@ def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.La
     )
     sums = pl.col(_pair_columns("s", n_dims)).sum().cast(pl.Float64) * 4.0**-_FRACTION_BITS
     totals = summed.group_by(by).agg(pl.col(_coordinate_columns("u", n_dims)).first(), sums)
-    return totals.select(*by, *_scatter_entries("w", n_dims))
+    return totals.select(*by, *_scatter_entries(n_dims))
 
 
 def _own_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
     """Return the key, n and the entries w_i_j of W_C for each cluster with own_matrices."""
     key = (pl.col(f"matrix_{name}").alias(name) for name in ("cluster", "singleton_no"))
-    entries = _scatter_entries("w", n_dims)
+    entries = _scatter_entries(n_dims)
     return matrices.filter("own_matrices").select(*by, *key, "n", *entries)
 
 
@@ -377,10 +373,10 @@ def _total_log_det(
     moved = moved.with_columns(pl.col(f"r_{i}") - pl.col(f"shift_{i}") for i in range(n_dims))
     moved = moved.drop(_coordinate_columns("shift", n_dims))
     refined = _refine_scatter(_add_combinations(total, n_dims).cache(), rows, moved, by, n_dims)
-    return refined.map_batches(
+    return map_whole(
+        refined,
         lambda frame: frame.select(*by, total_log_det=pl.Series(_log_dets(frame, n_dims))),
-        schema={**rows.select(by).collect_schema(), "total_log_det": pl.Float64()},
-        **_NO_PUSHDOWN,
+        pl.Schema(rows.select(by).collect_schema() | {"total_log_det": pl.Float64()}),
     )
 
 
@@ -389,11 +385,15 @@ def _scott_symons(scatters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.Lazy
 
     It is NaN if the matrix of any cluster is singular.
     """
-    terms = scatters.map_batches(
-        lambda frame: frame.select(*by, term=_scott_symons_terms(frame, n_dims)),
-        schema={**scatters.select(by).collect_schema(), "term": pl.Float64()},
-        **_NO_PUSHDOWN,
-    )
+
+    def terms_of_clusters(frame: pl.DataFrame) -> pl.DataFrame:
+        """Return n ln |W_C / n| for each cluster, or NaN if W_C is singular."""
+        n = frame["n"].to_numpy()
+        term = n * (_log_dets(frame, n_dims) - n_dims * np.log(n))
+        return frame.select(*by, term=pl.Series(term))
+
+    schema = pl.Schema(scatters.select(by).collect_schema() | {"term": pl.Float64()})
+    terms = map_whole(scatters, terms_of_clusters, schema)
     return terms.group_by(by).agg(pl.col("term").sum().alias("scott_symons_index"))
 
 
@@ -418,11 +418,11 @@ def _add_combinations(scatters: pl.LazyFrame, n_dims: int) -> pl.LazyFrame:
     transformation is 1, even if the coefficients are rounded.
     """
     names = [*_coordinate_columns("l", n_dims), *_coefficient_columns(n_dims)]
-    added = {"is_delicate": pl.Boolean()} | dict.fromkeys(names, pl.Float64())
-    return scatters.map_batches(
+    added = {"is_delicate": pl.Boolean(), **dict.fromkeys(names, pl.Float64())}
+    return map_whole(
+        scatters,
         lambda frame: frame.with_columns(**_choose_combinations(frame, n_dims)),
-        schema={**scatters.collect_schema(), **added},
-        **_NO_PUSHDOWN,
+        pl.Schema({**scatters.collect_schema(), **added}),
     )
 
 
@@ -495,12 +495,6 @@ def _log_dets(frame: pl.DataFrame, n_dims: int) -> Floats:
         return sum(logs, np.zeros(frame.height))
 
 
-def _scott_symons_terms(frame: pl.DataFrame, n_dims: int) -> pl.Series:
-    """Return n ln |W_C / n| for each cluster (a row), or NaN if W_C is singular."""
-    n = frame["n"].to_numpy()
-    return pl.Series(n * (_log_dets(frame, n_dims) - n_dims * np.log(n)))
-
-
 def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Series]:
     """Return the index columns of partitions (one per row), with NULL for singular matrices."""
     n, n_clusters = frame["n"].to_numpy(), frame["n_clusters"].to_numpy()
@@ -539,22 +533,15 @@ def _finite_exp(x: Floats) -> Floats:
 # ----------------------------------------------------------------------------------------------
 
 
-def _factored_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition with the _DETERMINANT_INDICES, from its points in memory."""
-    schema = pl.Schema(dict.fromkeys(_DETERMINANT_INDICES, pl.Float64()))
-    return map_partitions(points, _factored_indices, schema)
-
-
 def _factored_indices(part: Partition) -> pl.DataFrame:
-    """Return one partition's row of _factored_totals, with NULL for singular matrices."""
+    """Return one partition's row of indices, with NULL for singular matrices."""
     indices = factor_scatters(part, _SINGULAR_SHARE)
     log_det = 2 * np.log(max(1, len(part.sizes))) + indices.log_det
     exponents = np.array([indices.log_ratio, log_det])
     det_ratio, ksq_detw = _finite_exp(exponents).tolist()
     log_det_ratio = len(part.x) * indices.log_ratio
     row = [det_ratio, log_det_ratio, ksq_detw, indices.scott_symons, indices.trace]
-    schema = dict.fromkeys(_DETERMINANT_INDICES, pl.Float64())
-    return pl.DataFrame([row], schema=schema, orient="row").fill_nan(None)
+    return pl.DataFrame([row], schema=_INDEX_SCHEMA, orient="row").fill_nan(None)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -634,8 +621,10 @@ def determinant_report(
     """
     options = options_of_call(check_point_options)
     points = read_points(frame, vector, cluster, options, results=_DETERMINANT_COLUMNS)
-    is_long = points.form.dims >= MIN_LONG_DIMS
-    determinants = _factored_totals(points) if is_long else _summed_totals(points)
+    if points.form.dims >= MIN_LONG_DIMS:
+        determinants = map_partitions(points, _factored_indices, _INDEX_SCHEMA)
+    else:
+        determinants = _summed_totals(points)
     report = join_partitions(points.row_counts, points.partition_keys, determinants, how="left")
     return points.to_result(
         frame, report.select(*points.keys, *_DETERMINANT_COLUMNS), metrics=metrics

@@ -67,7 +67,7 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
     of clusters. Only max_diameter and min_separation are not NULL unless `generalized` is true.
     """
     keys, cluster_keys = points.partition_keys, points.cluster_keys
-    c = points.vector_columns("c") if generalized else []
+    c = points.form.columns("c") if generalized else []
     if generalized:
         centers = points.centers.select(*cluster_keys, *c)
         points = replace(points, rows=join_small(points.rows, cluster_keys, centers, "left"))

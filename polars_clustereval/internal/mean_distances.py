@@ -240,7 +240,7 @@ def _add_second_moments(
             sums.add(points.form.to_matrix(batch, "x"), batch["number"].to_numpy())
         return batch.select("number").clear()
 
-    rows = points.kept_rows.select(*points.cluster_keys, *points.vector_columns("x"))
+    rows = points.kept_rows.select(*points.cluster_keys, *points.form.columns("x"))
     numbered = join_cluster_numbers(rows, points.cluster_keys, table)
     nothing = map_stream(numbered, add_to_second_moments, pl.Schema({"number": pl.Int64()}))
     nothing.collect(engine="streaming")

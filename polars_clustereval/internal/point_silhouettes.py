@@ -342,6 +342,6 @@ def _stream_silhouettes(
         return batch.hstack(columns).select(types.names())
 
     id_column = ["id"] if with_neighbor else []
-    columns = *points.cluster_keys, *id_column, *points.vector_columns("x")
+    columns = *points.cluster_keys, *id_column, *points.form.columns("x")
     numbered = join_cluster_numbers(queries.select(columns), points.cluster_keys, table)
     return map_stream(numbered, silhouettes_of_batch, types)

@@ -19,6 +19,7 @@ from polars_clustereval.base.frames import (
     aggregate_by,
     join_partitions,
     join_small,
+    map_whole,
 )
 from polars_clustereval.base.growth import POINTS_TO_CENTERS
 from polars_clustereval.base.tables import options_of_call, table_function
@@ -58,7 +59,7 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
       ignored.
     """
     keys = points.partition_keys
-    columns = (*keys, "cluster", "number", "mean_distance", *points.vector_columns("c"))
+    columns = (*keys, "cluster", "number", "mean_distance", *points.form.columns("c"))
     # NULLs come first, so that in a tie, a noise point is the nearest cluster.
     clusters = points.clusters.select(columns).sort(*keys, "cluster")
     kinds = clusters.select(*keys, "number", nearest_cluster="cluster").collect_schema()
@@ -76,13 +77,7 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
         rows = clusters.select(*keys, "number").hstack(values)
         return rows.filter(np.repeat(np.diff(starts) > 1, np.diff(starts)))
 
-    return clusters.map_batches(
-        gaps_to_nearest_centers,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema=types,
-    )
+    return map_whole(clusters, gaps_to_nearest_centers, types)
 
 
 def _spread_totals(points: Points) -> pl.LazyFrame:
@@ -248,7 +243,7 @@ def _neighbor_totals(points: Points) -> pl.LazyFrame:
 
     When the result is collected, the points are streamed, and the centers are in memory.
     """
-    keys, own_keys, c = points.partition_keys, points.cluster_keys, points.vector_columns("c")
+    keys, own_keys, c = points.partition_keys, points.cluster_keys, points.form.columns("c")
     clusters = join_partitions(points.clusters, keys, _density_radii(points))
     clusters = clusters.select(*own_keys, "density_radius", *c).sort(own_keys, nulls_last=True)
     results: dict[str, pl.DataType] = dict.fromkeys(_NEIGHBOR_TOTALS, pl.Float64())
@@ -270,13 +265,7 @@ def _neighbor_totals(points: Points) -> pl.LazyFrame:
         values = [pl.Series(name, total).fill_nan(None) for name, total in columns]
         return pl.DataFrame([*(firsts[key] for key in keys), *values])
 
-    rows = clusters.map_batches(
-        totals_by_partition,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema=types,
-    )
+    rows = map_whole(clusters, totals_by_partition, types)
     # Each maximum has a single value. Aggregating yields one row even if there are no points and no
     # partition columns.
     return aggregate_by(rows, keys, {name: pl.col(name).max() for name in _NEIGHBOR_TOTALS})
@@ -312,7 +301,7 @@ def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -
             sums.add(points.form.to_matrix(batch, "x"), numbers)
         return batch.select("number").clear()
 
-    rows = points.kept_rows.select(*keys, *points.vector_columns("x"))
+    rows = points.kept_rows.select(*keys, *points.form.columns("x"))
     numbered = join_small(rows, keys, numbers.lazy())
     nothing = map_stream(numbered, add_to_sums, pl.Schema({"number": numbers.schema["number"]}))
     run_stream(nothing, sums.stop)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from polars_clustereval.base.frames import map_whole
+
 from .centroids import PointOptions, Points, read_rows
 from .distances import SMALL_SPREAD, SMALL_SQUARE, LongVectors
 from .kernels import long_sums, long_vectors
@@ -27,7 +29,7 @@ from .kernels.streams import map_stream, run_stream
 if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame
 
-    from .distances import Distance, VectorForm
+    from .distances import VectorForm
     from .kernels.arrays import Booleans, Floats, Integers
     from .vectors import Vector
 
@@ -64,22 +66,18 @@ def read_points_in_two_passes(
     )
     needed = [*plain.cluster_keys, "n", "n_invalid", "ssw", "radius", *form.columns("c")]
     needed += ["g"] if is_long else []
-    return _with_table(plain, settled.filter(pl.struct(needed).is_not_null()).cache())
+    table = settled.filter(pl.struct(needed).is_not_null()).cache()
+    centers = table.filter(pl.col("n") > 0)
+    clusters = centers.with_row_index("number").with_columns(
+        mean_distance=pl.col("distances") / pl.col("n")
+    )
+    return plain.with_frames(all_centers=centers, spreads=table, clusters=clusters.cache())
 
 
 def _join_centers(points: Points) -> pl.LazyFrame:
     """Return the spreads of the clusters, joined with the columns of the cluster centers."""
     keys = points.cluster_keys
     return points.spreads.join(points.all_centers, on=keys, how="left", nulls_equal=True)
-
-
-def _with_table(points: Points, table: pl.LazyFrame) -> Points:
-    """Return the points with cluster frames taken from `table`, which has one row per cluster."""
-    centers = table.filter(pl.col("n") > 0)
-    clusters = centers.with_row_index("number").with_columns(
-        mean_distance=pl.col("distances") / pl.col("n")
-    )
-    return points.with_frames(all_centers=centers, spreads=table, clusters=clusters.cache())
 
 
 # ----------------------------------------------------------------------------------------------
@@ -99,13 +97,8 @@ def _sum_long_vectors(points: Points) -> pl.LazyFrame:
     sums = map_stream(rows, partial(long_sums.sum_batch, by=by, schema=schema), schema)
     types = {key: schema[key] for key in points.cluster_keys}
     types |= dict.fromkeys(("n", "n_dropped", "n_noise"), pl.Int64()) | {"c": vector, "g": vector}
-    centers = sums.map_batches(
-        partial(_average_sums, points=points, schema=pl.Schema(types)),
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema=pl.Schema(types),
-    )
+    average = partial(_average_sums, points=points, schema=pl.Schema(types))
+    centers = map_whole(sums, average, pl.Schema(types))
     nothing = {name: pl.lit(None, pl.Float64) for name in (*_SUMS, *long_vectors.VARIANCE_TOTALS)}
     return centers.with_columns(
         n_invalid=pl.lit(0, pl.Int64), size="n", **nothing, v=pl.lit(None, vector)
@@ -147,12 +140,9 @@ def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> p
     if clusters.is_empty():
         return table
     asked, form = set(table.columns), plain.form
-    c, squares = (
-        form.to_matrix(clusters, "c"),
-        not asked.isdisjoint({"v", *long_vectors.VARIANCE_TOTALS}),
-    )
+    c, squares = form.to_matrix(clusters, "c"), asked & {"v", *long_vectors.VARIANCE_TOTALS}
     middles = form.to_matrix(clusters, "g") if "overall_distances" in asked else None
-    sums = DistanceSums(c, middles, form.distance, needs_squares=squares)
+    sums = DistanceSums(c, middles, form.distance, needs_squares=bool(squares))
     numbers = clusters.select(keys).with_row_index("number")
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
@@ -215,10 +205,7 @@ def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
         rows = rows.join(doubtful.lazy(), on=keys, how="semi", nulls_equal=True)
         table = table.join(doubtful, on=keys, how="anti", nulls_equal=True)
     moved = replace(points, rows=rows).with_vectors(is_eager=True).precompute()
-    again = moved.spreads.join(
-        moved.all_centers, on=points.cluster_keys, how="left", nulls_equal=True
-    )
-    return pl.concat([table, again.select(names).collect()])
+    return pl.concat([table, _join_centers(moved).select(names).collect()])
 
 
 def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFrame:
@@ -243,8 +230,14 @@ def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers)
 
     `clusters` is sorted by partition, and `starts` (q,) are the partitions' first rows.
     """
+
+    def square(x: Floats) -> Floats:
+        """Return the squared distance (m,) of each row of x (m, d) from 0."""
+        lengths = measure_differences(x.copy(), *form.distance)
+        return lengths if form.distance.name == "sqeuclidean" else lengths**2
+
     n, ssw, radius = (clusters[name].to_numpy() for name in ("n", "ssw", "radius"))
-    c, square = form.to_matrix(clusters, "c"), partial(_squared_lengths, distance=form.distance)
+    c = form.to_matrix(clusters, "c")
     sizes = np.add.reduceat(n, starts).astype(np.float64)
     g = np.add.reduceat(n[:, None] * c, starts) / sizes[:, None]
     gaps = c - np.repeat(g, np.diff(starts, append=len(c)), axis=0)
@@ -268,12 +261,6 @@ def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers)
 def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
     """Return whether each sum of squares is positive but small compared with `of_centers`."""
     return (squares > 0) & (squares < SMALL_SPREAD**2 * of_centers)
-
-
-def _squared_lengths(x: Floats, distance: Distance) -> Floats:
-    """Return the squared distance (m,) of each row of x (m, d) from 0."""
-    lengths = measure_differences(x.copy(), *distance)
-    return lengths if distance.name == "sqeuclidean" else lengths**2
 
 
 def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:

@@ -144,7 +144,7 @@ def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str
     partition. In a tie, the lowest of the tied clusters is chosen. The points are streamed.
     """
     keys = points.partition_keys
-    rows = points.kept_rows.select(*keys, *columns, *points.vector_columns("x"))
+    rows = points.kept_rows.select(*keys, *columns, *points.form.columns("x"))
     if keys:
         rows = join_small(rows, keys, centers.places.lazy(), "left")
     clusters = centers.table["cluster"]

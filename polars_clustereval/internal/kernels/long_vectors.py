@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from polars_clustereval.base.frames import map_whole
+
 from .arrays import measure_differences, minkowski_lengths
+from .streams import map_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -158,11 +161,8 @@ def find_origins(
     array = pl.Array(pl.Float64, len(factors))
     extremes = pl.Schema(types | {"size": pl.Int64(), "low": array, "high": array})
     schema = pl.Schema({key: types[key] for key in keys} | {"origin": pl.List(pl.Float64)})
-    whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
-    find_extremes = partial(_batch_extremes, by=by, schema=extremes)
-    batches = rows.select(*by, "raw_x").map_batches(
-        find_extremes, **whole, streamable=True, schema=extremes
-    )
+    batch_extremes = partial(_batch_extremes, by=by, schema=extremes)
+    batches = map_stream(rows.select(*by, "raw_x"), batch_extremes, extremes)
 
     def origins_of_extremes(batches: pl.DataFrame) -> pl.DataFrame:
         """Return the origins computed from the results of _batch_extremes for all batches."""
@@ -183,7 +183,7 @@ def find_origins(
         lists = lists.zip_with(is_moved, pl.Series([None], dtype=lists.dtype))
         return append_columns(partitions, keys, [lists], schema)
 
-    return batches.map_batches(origins_of_extremes, **whole, schema=schema)
+    return map_whole(batches, origins_of_extremes, schema)
 
 
 def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
@@ -191,10 +191,8 @@ def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
     array = pl.Array(pl.Float64, dims)
     types = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
     schema = pl.Schema(types | {"low": array, "high": array})
-    whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
-    batches = rows.select(*by, "raw_x").map_batches(
-        partial(_batch_extremes, by=by, schema=schema), **whole, streamable=True, schema=schema
-    )
+    batch_extremes = partial(_batch_extremes, by=by, schema=schema)
+    batches = map_stream(rows.select(*by, "raw_x"), batch_extremes, schema)
 
     def merge_by_cluster(batches: pl.DataFrame) -> pl.DataFrame:
         """Return the results of _batch_extremes for all batches, merged by cluster."""
@@ -203,7 +201,7 @@ def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
         clusters, numbers = number_groups(batches, by)
         return append_columns(clusters, by, _cluster_extremes(batches, numbers), schema)
 
-    return batches.map_batches(merge_by_cluster, **whole, schema=schema)
+    return map_whole(batches, merge_by_cluster, schema)
 
 
 def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integers, Floats, Floats]:
@@ -309,15 +307,10 @@ def compute_centers(
     schema = pl.Schema(
         types | dict.fromkeys("mcvg", array) | dict.fromkeys(VARIANCE_TOTALS, pl.Float64())
     )
-    whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
-    batches = rows.select(*by, "x").map_batches(
-        partial(_average_batch, by=by, schema=batch_schema),
-        **whole,
-        streamable=True,
-        schema=batch_schema,
-    )
+    average = partial(_average_batch, by=by, schema=batch_schema)
+    batches = map_stream(rows.select(*by, "x"), average, batch_schema)
     merge = partial(_merge_batches, by=by, keys=keys, unit=unit, schema=schema)
-    return batches.map_batches(merge, **whole, schema=schema)
+    return map_whole(batches, merge, schema)
 
 
 VARIANCE_TOTALS = ("mean_between_share", "total_squares_norm")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from polars_clustereval.base.frames import map_whole
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -149,7 +151,7 @@ def map_partitions(
     which also returns the partition columns, replaces many calls of `function`.
     """
     keys = points.partition_keys
-    x = points.vector_columns(prefix)
+    x = points.form.columns(prefix)
     rows = checked(points.kept_rows.select(*points.cluster_keys, *columns, *x))
     rows = rows.sort(points.cluster_keys, nulls_last=True)
     types = pl.Schema(rows.select(keys).collect_schema() | schema)
@@ -172,13 +174,7 @@ def map_partitions(
         frames = [result.select(types.names()).cast(types) for result in results]
         return pl.concat([types.to_frame(), *frames])
 
-    return rows.map_batches(
-        results_of_partitions,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema=types,
-    )
+    return map_whole(rows, results_of_partitions, types)
 
 
 def _map_singly(
