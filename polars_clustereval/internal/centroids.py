@@ -310,7 +310,7 @@ class Points:
         Spreads that were stored by `without_distances` are kept.
         """
         points = replace(self)
-        kept = {name: vars(self)[name] for name in ("spreads",) if name in vars(self)}
+        kept = {"spreads": self.spreads} if "spreads" in vars(self) else {}
         # A cached property stores its value here.
         vars(points).update(kept | frames)
         return points
@@ -469,7 +469,9 @@ def read_rows(
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)
     label = check_groupable(lazy, cluster, "cluster")
-    noisy = _noise_flag(lazy, label, options.noise)
+    noisy = pl.lit(False)
+    if options.noise is not None:
+        noisy = equals_noise(label, options.noise, lazy.select(label).collect_schema()["cluster"])
     counts = label.is_not_null() & (~noisy if options.noise_as == "drop" else True)
     coordinates = check_vector(lazy, vector, counts, options.missing)
     form = _choose_form(coordinates, options, needs_wide=needs_wide)
@@ -498,13 +500,6 @@ def read_rows(
         coordinates.names,
         has_user_id=isinstance(row_id, pl.Expr),
     )
-
-
-def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
-    """Return whether each row's cluster equals `noise`, or raise an error if their types differ."""
-    if noise is None:
-        return pl.lit(False)
-    return equals_noise(cluster, noise, lazy.select(cluster).collect_schema()["cluster"])
 
 
 def _choose_form(

@@ -90,7 +90,10 @@ class Distance(NamedTuple):
             # For unit vectors, 1 - cos is half the squared distance, which does not cancel.
             is_zero = (sum_of_squares(x) == 0) | (sum_of_squares(y) == 0)
             is_zero &= squares.is_not_null()
-            return pl.when(is_zero).then(1.0).otherwise(_zero_if_near_parallel(squares / 2))
+            halves = squares / 2
+            is_parallel = halves < 1e-15  # up to rounding errors
+            near = pl.when(is_parallel).then(0.0).otherwise(halves)
+            return pl.when(is_zero).then(1.0).otherwise(near)
         return squares if self.name == "sqeuclidean" else squares.sqrt()
 
     def squared(self, d: pl.Expr) -> pl.Expr:
@@ -105,11 +108,6 @@ class Distance(NamedTuple):
         """
         powers = {"cityblock": 1.0, "minkowski": 1 / self.p}
         return [weight ** powers.get(self.name, 0.5) for weight in weights]
-
-
-def _zero_if_near_parallel(d: pl.Expr) -> pl.Expr:
-    """Return the cosine distance d, or 0 if d is within the rounding error of parallel vectors."""
-    return pl.when(d < 1e-15).then(0.0).otherwise(d)
 
 
 def _minkowski_length(sizes: Sequence[pl.Expr], p: float) -> pl.Expr:

@@ -76,10 +76,6 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
         """Return the centers (k, d) of the clusters, or None unless `generalized` is true."""
         return points.form.to_matrix(part.rows[part.starts[:-1]], "c") if generalized else None
 
-    def make_row(part: Partition) -> pl.DataFrame:
-        """Return the row of one partition."""
-        return _pair_statistics_row(part, read_centers(part), points.distance)
-
     def make_rows(parts: Partitions) -> pl.DataFrame:
         """Return the rows of many partitions that each have few points."""
         values = pair_statistics(parts, read_centers(parts), points.distance)
@@ -87,7 +83,13 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
         statistics = pl.DataFrame(columns, schema=_PAIR_STATISTICS_SCHEMA).fill_nan(None)
         return parts.rows[parts.partition_starts[:-1]].select(keys).hstack(statistics)
 
-    rows = map_partitions(points, make_row, _PAIR_STATISTICS_SCHEMA, c, function_of_many=make_rows)
+    rows = map_partitions(
+        points,
+        lambda part: _pair_statistics_row(part, read_centers(part), points.distance),
+        _PAIR_STATISTICS_SCHEMA,
+        c,
+        function_of_many=make_rows,
+    )
     # Each maximum has a single value. Aggregating yields one row even if there are no points and no
     # partition columns.
     return aggregate_by(rows, keys, {name: pl.col(name).max() for name in _PAIR_STATISTICS_SCHEMA})

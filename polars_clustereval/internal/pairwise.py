@@ -9,7 +9,7 @@ and between clusters, respectively.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -62,21 +62,20 @@ def _check_whole_number(name: str, x: float, least: int) -> int:
 
 def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.LazyFrame:
     """Return the points `rows` with checks that run before any distances are computed."""
-    greatest = points.row_counts.select(pl.col("n").max())
-    check = partial(_check_max_points, max_points=max_points)
-    return raise_on_collect(points.with_fault_check(rows), greatest, check)
 
+    def check_size(largest: pl.DataFrame) -> None:
+        """Raise an error if the largest partition, if any, has more than max_points points."""
+        n = largest.item() or 0
+        if n > max_points:
+            pairs = n * (n - 1) // 2
+            raise ClusterEvalError(
+                f"max_points: expected at most {max_points} points in a partition, got {n} "
+                f"({pairs} pairs, about {pairs // 10000 + 1} MB in DuckDB); raise max_points, or "
+                "take a sample"
+            )
 
-def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
-    """Raise an error if the largest partition, if any, has more than max_points points."""
-    n = largest_size.item() or 0
-    if n > max_points:
-        pairs = n * (n - 1) // 2
-        raise ClusterEvalError(
-            f"max_points: expected at most {max_points} points in a partition, got {n} "
-            f"({pairs} pairs, about {pairs // 10000 + 1} MB in DuckDB); raise max_points, or take "
-            "a sample"
-        )
+    largest = points.row_counts.select(pl.col("n").max())
+    return raise_on_collect(points.with_fault_check(rows), largest, check_size)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -84,16 +83,10 @@ def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-class _PairDistances(NamedTuple):
-    """The distances (pairs,) within and between clusters of a partition, and its connectivity."""
-
-    within: Floats
-    between: Floats
-    connectivity: float
-
-
-def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDistances:
-    """Return the distances between all pairs of points of a partition, and its connectivity."""
+def _measure_pairs(
+    part: Partition, points: Points, n_neighbors: int
+) -> tuple[Floats, Floats, float]:
+    """Return the distances of pairs within and between clusters, and the connectivity."""
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())
     within, between = np.empty(n_within), np.empty(n * (n - 1) // 2 - n_within)
@@ -114,7 +107,7 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
         between_start, between_stop = between_stop, between_stop + len(block_between)
         within[within_start:within_stop] = block_within
         between[between_start:between_stop] = block_between
-    return _PairDistances(within, between, connectivity)
+    return within, between, connectivity
 
 
 def _scale_points(x: Floats, points: Points) -> Floats:
@@ -225,10 +218,9 @@ def _rank_statistics(part: Partition, points: Points, n_neighbors: int) -> pl.Da
     if n >= 2:
         values["connectivity"] = 0.0
     if n_clusters >= 2:
-        distances = _measure_pairs(part, points, n_neighbors)
-        values["connectivity"] = distances.connectivity
+        within, between, values["connectivity"] = _measure_pairs(part, points, n_neighbors)
         if n_clusters < n:
-            values |= _single_rank_statistics(distances.within, distances.between, points.distance)
+            values |= _single_rank_statistics(within, between, points.distance)
     return pl.DataFrame([values], schema=_RANK_STATISTICS)
 
 

@@ -7,7 +7,7 @@ once to compute the cluster means, and once to compute the deviations from these
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import polars as pl
 
@@ -32,7 +32,7 @@ from .point_faults import non_finite_as_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polars_clustereval.base.checks import Column
+    from polars_clustereval.base.checks import Column, Keys, NoiseOfClusters
 
 _Kind = Literal["number", "date", "category"]
 _MICROSECONDS_OF_DAY = 86_400e6
@@ -81,28 +81,31 @@ def read_columns(
     frame: pl.DataFrame | pl.LazyFrame,
     columns: str | Sequence[str],
     cluster: Column,
-    options: dict[str, Any],
+    weight: Column | None,
+    partition_by: Keys,
+    noise: object,
+    noise_as: NoiseOfClusters | None,
+    *,
     results: Sequence[str],
 ) -> ProfileCall:
     """Check the arguments of a profile function, and return them as a ProfileCall.
 
-    `options` contains weight, partition_by, noise and noise_as. `results` lists the columns of the
-    caller's result, which partition columns must not have.
+    `results` lists the columns of the caller's result, which partition columns must not have.
     """
     lazy = check_frame(frame)
-    check_noise_of_clusters(options["noise"], options["noise_as"])
+    check_noise_of_clusters(noise, noise_as)
     names = check_columns_by_name(lazy, columns)
     schema = lazy.collect_schema()
     kinds = {name: _kind_of_values(name, schema[name]) for name in names}
-    keys = check_partition_keys(lazy, options["partition_by"], results)
+    keys = check_partition_keys(lazy, partition_by, results)
     clusters = check_groupable(lazy, cluster, "cluster")
     dtype = lazy.select(clusters).collect_schema()["cluster"]
-    is_noise = equals_noise(pl.col("cluster"), options["noise"], dtype)
+    is_noise = equals_noise(pl.col("cluster"), noise, dtype)
     is_kept = pl.col("cluster").is_not_null() & (pl.col("n") > 0)
-    if options["noise_as"] == "drop":
+    if noise_as == "drop":
         is_kept &= ~is_noise
     values = {f"x_{i}": _read_value(name, schema[name]) for i, name in enumerate(names)}
-    weights = check_weight(lazy, options["weight"], keys).alias("n")
+    weights = check_weight(lazy, weight, keys).alias("n")
     rows = lazy.select(*key_columns(keys), clusters, weights, **values)
     partitions = lazy.select(key_columns(keys)).unique() if keys else None
     return ProfileCall(keys, kinds, rows.filter(is_kept), partitions)
@@ -151,7 +154,13 @@ def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
     for i in places:
         sums |= _named(_sums_of_values(pl.col(f"x_{i}"), pl.col("n")), i)
     firsts = call.rows.group_by(call.by).agg(**sums)
-    centers: Terms = {f"center_{i}": _center_of_sums(i) for i in places}
+    # These are means, up to rounding errors.
+    centers: Terms = {
+        f"center_{i}": ratio(pl.col(f"total_{i}"), pl.col(f"n_{i}")).clip(
+            pl.col(f"low_{i}"), pl.col(f"high_{i}")
+        )
+        for i in places
+    }
     firsts = firsts.with_columns(**centers).cache()
     deviations: Terms = {}
     for i in places:
@@ -188,12 +197,6 @@ def _sums_of_values(x: pl.Expr, n: pl.Expr) -> Terms:
         "n_invalid": n.filter(is_invalid).sum().cast(pl.Int64),
         "invalid": non_finite_as_text(x.filter(is_invalid)).min(),
     }
-
-
-def _center_of_sums(i: int) -> pl.Expr:
-    """Return the mean of the values of column i in a cluster, up to rounding errors."""
-    low, high = pl.col(f"low_{i}"), pl.col(f"high_{i}")
-    return ratio(pl.col(f"total_{i}"), pl.col(f"n_{i}")).clip(low, high)
 
 
 def _sums_of_deviations(deviation: pl.Expr) -> Terms:

@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_clustereval.base.exact import ratio, to_double, widen
 from polars_clustereval.base.frames import join_partitions, to_user_frame
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 
 from .profile_statistics import (
     ProfileCall,
@@ -158,8 +158,7 @@ def cluster_profile(
     >>> profile.select("column_name", "category", pl.col("mean", "v_test").round(2)).rows()
     [('grams', None, 90.0, 2.22), ('color', 'blue', 0.67, 0.75), ('color', 'red', 0.33, -0.75)]
     """
-    options = {"weight": weight, "partition_by": partition_by, "noise": noise, "noise_as": noise_as}
-    call: ProfileCall = read_columns(frame, columns, cluster, options, _CLUSTER_PROFILE)
+    call: ProfileCall = options_of_call(read_columns, results=_CLUSTER_PROFILE)
     numbers, cells = _numbers_and_categories(call)
     bases = sum_bases(call, numbers, cells).cache()
     parts = [_profile_shares(call, count_shares(call, cells, bases))]
@@ -296,12 +295,13 @@ def column_profile(
     >>> profile.select("column_name", pl.col("association").round(3)).rows()
     [('grams', 0.996), ('color', 0.0)]
     """
-    options = {"weight": weight, "partition_by": partition_by, "noise": noise, "noise_as": noise_as}
-    call: ProfileCall = read_columns(frame, columns, cluster, options, _COLUMN_PROFILE)
+    call: ProfileCall = options_of_call(read_columns, results=_COLUMN_PROFILE)
     numbers, cells = _numbers_and_categories(call)
     bases = sum_bases(call, numbers, cells).cache()
     counts = bases.group_by(call.of_column).agg(pl.col("n", "n_missing").sum())
-    parts = join_partitions(_profiled_columns(call), [], *_partitions_of(call))
+    parts = _profiled_columns(call)
+    if call.partitions is not None:
+        parts = join_partitions(parts, [], call.partitions)
     profile = parts.join(counts, on=call.of_column, how="left", nulls_equal=True)
     unknown = {"n_categories": pl.Int64, "eta_squared": pl.Float64, "cramers_v": pl.Float64}
     for measures in _measures_of_columns(call, numbers, cells, bases):
@@ -321,11 +321,6 @@ def column_profile(
         order, descending=[term is size for term in order], nulls_last=True
     )
     return to_user_frame(frame, ordered.select(*call.keys, *_COLUMN_PROFILE), call.keys)
-
-
-def _partitions_of(call: ProfileCall) -> list[pl.LazyFrame]:
-    """Return a list with the frame of partitions, or an empty list if there is no partition_by."""
-    return [] if call.partitions is None else [call.partitions]
 
 
 def _measures_of_columns(

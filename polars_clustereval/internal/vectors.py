@@ -262,12 +262,6 @@ _MAX_STATED_LENGTH = 2**20
 _NO_VECTOR, _TOO_LONG, _OTHER_LENGTH, _NO_LENGTH, _INDEX_OUT_OF_RANGE, _REPEATED_INDEX = range(6)
 
 
-def _check_size(size: int | None) -> None:
-    """Raise an error unless `size` is None or an integer from 1 to 10^9 - 1."""
-    if size is not None and not (isinstance(size, int) and 1 <= size < 10**9):
-        raise ClusterEvalError(f"size: expected a whole number >= 1, got {size}")
-
-
 def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
     """Split the vector in each text into its parts, and return one row per text.
 
@@ -413,7 +407,8 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     [[1.0, 0.0, 3.0, 0.0], [1.0, 0.0, 3.0, 0.0], None]
     """
     expr = as_single_column(vec, "vec")
-    _check_size(size)
+    if size is not None and not (isinstance(size, int) and 1 <= size < 10**9):
+        raise ClusterEvalError(f"size: expected a whole number >= 1, got {size}")
     # This is a function of whole columns, because an expression has no variables, and would compute
     # twice what it uses twice.
     parsed = expr.cast(pl.String).map_batches(

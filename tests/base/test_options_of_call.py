@@ -13,11 +13,12 @@ from polars_clustereval.base import tables
 from polars_clustereval.external.contingency import LabelOptions
 from polars_clustereval.internal.centroids import check_point_options
 from polars_clustereval.internal.point_silhouettes import SilhouetteOptions, read_queried_points
+from polars_clustereval.internal.profile_statistics import read_columns
 
 PACKAGE = Path(ce.__file__).parent
 MAKERS = (
     *(LabelOptions, check_point_options, SilhouetteOptions, read_queried_points),
-    *(ce.internal_report, ce.silhouette_clusters),
+    *(ce.internal_report, ce.silhouette_clusters, read_columns),
 )
 
 
