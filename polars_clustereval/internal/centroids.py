@@ -505,10 +505,7 @@ def read_rows(
 def _choose_form(
     coordinates: Coordinates, options: PointOptions, *, needs_wide: bool
 ) -> VectorForm:
-    """Return the form in which vectors are stored, including the factors of the weights.
-
-    It is LongVectors if vectors have many coordinates, centers are means, and not needs_wide.
-    """
+    """Return LongVectors for means of many coordinates unless needs_wide, otherwise WideVectors."""
     dims, distance = len(coordinates.exprs), options.distance
     # Vectors without coordinates have a single NULL instead, to which no weight belongs.
     weights = None if coordinates.is_empty else options.weights
@@ -524,10 +521,7 @@ def _choose_form(
 
 
 def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs | None) -> pl.LazyFrame:
-    """Return the rows with the flags of Points and, for 'singletons', row and singleton_no.
-
-    The cluster of singletons is set to NULL.
-    """
+    """Return the rows with the flags of Points; singletons have no cluster but a singleton_no."""
     has_vector = pl.col("has_vector").fill_null(False)
     rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & has_vector)
     kept = pl.col("complete") & (~pl.col("noisy") if noise_as == "drop" else True)

@@ -194,11 +194,10 @@ def _means_and_spans(n_dims: int) -> list[pl.Expr]:
 
 
 def _power_of_two_unit(span: str, by: list[str]) -> pl.Expr:
-    """Return the unit by which a coordinate is divided in a scatter matrix.
+    """Return the largest power of 2 up to a coordinate's largest deviation, its unit in a matrix.
 
-    The unit is the largest power of 2 that does not exceed the coordinate's largest deviation from
-    the mean, which is in the column `span`. Division by a power of 2 causes no rounding error. If
-    own_matrices is false, all clusters of a partition use the largest of the units.
+    Division by a power of 2 causes no rounding error. If own_matrices is false, all clusters of a
+    partition use the largest of the units.
     """
     shared = pl.when("own_matrices").then(span).otherwise(pl.col(span).max().over(by))
     return pl.lit(2.0).pow(shared.log(2).floor()).clip(lower_bound=2.0**-500)
@@ -253,10 +252,7 @@ def _product_sums(
     product: Callable[[pl.Expr, pl.Expr], pl.Expr] = mul,
     at_a_time: int = _BYTES_PER_POINT // 8,
 ) -> pl.LazyFrame:
-    """Return the sums s_i_j (i <= j) of the products x_i x_j over each group of the columns `by`.
-
-    At most `at_a_time` products are summed in each step.
-    """
+    """Return the sums s_i_j (i <= j) of x_i x_j by group, with at most `at_a_time` in each step."""
     pairs = _coordinate_pairs(n_dims)
     blocks = [pairs[i : i + at_a_time] for i in range(0, len(pairs), at_a_time)]
     if len(blocks) > 1:
@@ -357,10 +353,7 @@ def _total_log_det(
     by: list[str],
     n_dims: int,
 ) -> pl.LazyFrame:
-    """Return total_log_det = ln |T| for each partition, or NaN if T is singular.
-
-    T is the scatter matrix of all points.
-    """
+    """Return total_log_det = ln |T| of the scatter T of all points, or NaN if T is singular."""
     between = _weighted_product_sums(differences, by, _coordinates(n_dims))
     sums = (
         (pl.col(w) + pl.col(b)).alias(w)
@@ -381,10 +374,7 @@ def _total_log_det(
 
 
 def _scott_symons(scatters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return scott_symons_index for each partition whose clusters have own_matrices.
-
-    It is NaN if the matrix of any cluster is singular.
-    """
+    """Return scott_symons_index where own_matrices, or NaN if any matrix is singular."""
 
     def terms_of_clusters(frame: pl.DataFrame) -> pl.DataFrame:
         """Return n ln |W_C / n| for each cluster, or NaN if W_C is singular."""
@@ -429,11 +419,7 @@ def _add_combinations(scatters: pl.LazyFrame, n_dims: int) -> pl.LazyFrame:
 def _refine_scatter(
     scatters: pl.LazyFrame, rows: pl.LazyFrame, clusters: pl.LazyFrame, key: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return `scatters` with the entries w_i_j computed for the combinations of coordinates.
-
-    The columns `key` identify the group of points (a cluster or a partition) of a matrix. The
-    points are read only for delicate matrices.
-    """
+    """Return w_i_j of the combinations of coordinates, recomputed only for delicate matrices."""
     delicate = scatters.filter("is_delicate").select(*key, *_coefficient_columns(n_dims))
     by = [name for name in key if name not in ("cluster", "singleton_no")]
     joined = _join_clusters(rows, clusters.join(delicate, on=key, nulls_equal=True), by)
@@ -521,10 +507,7 @@ def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
 
 
 def _finite_exp(x: Floats) -> Floats:
-    """Return exp(x) for the logarithm x of a determinant, or NaN if exp(x) is not a normal Float64.
-
-    0 would mean that the matrix is singular.
-    """
+    """Return exp(x), or NaN if it is not a normal Float64, as 0 would mean a singular matrix."""
     return np.where((x >= -708) & (x <= 709), np.exp(x), np.nan)
 
 

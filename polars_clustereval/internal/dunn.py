@@ -124,11 +124,7 @@ def _diameter_rows(part: Partition | Partitions, distance: Distance) -> pl.DataF
 
 
 def _center_extremes(points: Points) -> pl.LazyFrame:
-    """Return one row per partition, with the statistics of dunn_index that need centers.
-
-    max_double_mean is twice the largest mean distance from the points of a cluster to its center.
-    min_centroid_distance is the smallest distance between two centers.
-    """
+    """Return one row per partition, with the statistics of dunn_index that need centers."""
     keys = points.partition_keys
     means = {"max_double_mean": 2 * pl.col("mean_distance").max()}
     gaps = {"min_centroid_distance": pl.col("least").min()}
@@ -138,11 +134,7 @@ def _center_extremes(points: Points) -> pl.LazyFrame:
 
 
 def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
-    """Return separation / diameter from two columns.
-
-    It is NULL if the diameter is 0, if there is only one cluster, or if every point is a cluster of
-    its own.
-    """
+    """Return separation / diameter, or NULL if the diameter is 0 or this is no clustering."""
     n, n_clusters = pl.col("n"), pl.col("n_clusters")
     quotient = ratio(pl.col(separation), pl.col(diameter))
     return pl.when((n_clusters >= 2) & (n_clusters < n)).then(quotient)

@@ -173,10 +173,7 @@ class MomentBounds:
         return lower, upper
 
     def _skew_products(self, x: Floats, numbers: Integers) -> Floats:
-        """Return lower bounds (m, c) on (x - mean) . skews, a term of the variance of |x - y|^2.
-
-        The bound is the product minus the largest possible rounding error.
-        """
+        """Return (x - mean) . skews (m, c), a term of the variance of |x - y|^2, minus its error."""
         assert self._second is not None
         skews, means = self._second.skews[numbers], self._clusters.means[numbers]
         products = x @ skews.T - np.einsum("ij,ij->i", means, skews)
@@ -443,7 +440,7 @@ def _refine_candidates(
     *,
     refine_all: bool,
 ) -> Candidates:
-    """Return the candidates with raised lower bounds, minus the pairs that the new bounds rule out.
+    """Return the candidates with raised lower bounds, minus the pairs that these rule out.
 
     With refine_all, the bounds of all points and on a are raised, and otherwise only those of
     points with more than one candidate.

@@ -364,10 +364,7 @@ class SquaredMeans:
         return np.flatnonzero(~x.any(axis=1)) if possible else np.arange(0)
 
     def _recompute_own(self, x: Floats, own_cluster: Integers) -> Floats:
-        """Return mean squared distances (m,) to all points of the own clusters of points x (m, d).
-
-        Differences of coordinates lose no digits, unlike the matrix product of `means`.
-        """
+        """Return a (m,) of the point itself included, from differences, which lose no digits."""
         offsets = x - self._clusters.means[own_cluster]
         squares = np.einsum("ij,ij->i", offsets, offsets)
         squares = np.where(squares < self._square_errors[own_cluster], 0.0, squares)

@@ -154,11 +154,10 @@ def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
 
 
 def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
-    """Return the numbers of concordant and discordant comparisons of sorted rank keys.
+    """Return the numbers of concordant (within < between) and discordant comparisons of keys.
 
-    A comparison is concordant if the distance within clusters is smaller than the distance between
-    clusters, and discordant if it is larger. The counts are Python integers, because they may
-    exceed the largest integer that Float64 represents exactly.
+    The counts are Python integers, because they may exceed the largest integer that Float64
+    represents exactly.
     """
     concordant = discordant = 0
     for start in range(0, len(within), DISTANCES_PER_BLOCK):

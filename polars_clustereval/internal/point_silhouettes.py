@@ -294,10 +294,7 @@ def _silhouette_rows(
 def _stream_silhouettes(
     points: Points, queries: pl.LazyFrame, options: SilhouetteOptions, *, with_neighbor: bool
 ) -> pl.LazyFrame:
-    """Return the queries with their silhouettes or bounds, computed as the points are streamed.
-
-    The clusters are first reduced to moments.
-    """
+    """Return the queries with silhouettes or bounds, computed from moments as the points stream."""
     distance = points.distance
     with_second = options.method == "bounds" and distance.name == "euclidean"
     table, partitions = stream_moments(points, with_second=with_second)

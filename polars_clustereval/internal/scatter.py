@@ -83,16 +83,8 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
 def _spread_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition, with its partition columns and sums over its clusters.
 
-    - ssw and ssb are the sums of squares within and between clusters.
-    - distances and overall_distances are the sums of the distances from all points to their own
-      center and to the center of the partition.
-    - mean_distance_sum is the sum of the clusters' mean distances.
-    - mean_square_sum is the sum of ssw / n.
-    - log_square_sum is the sum of n ln(ssw / n), or NULL if ssw is 0 for any cluster.
-    - variance_norm_sum is the sum of the norms of the clusters' variance vectors.
-
-    All sums, with those of the form, are computed in one step, so that the engine can skip the sums
-    that a query does not select.
+    log_square_sum is NULL if ssw is 0 for any cluster. All sums are computed in one step, so that
+    the engine can skip those that a query does not select.
     """
     n, ssw = pl.col("n"), pl.col("ssw")
     gap = points.form.distance_between("c", "g")
@@ -171,21 +163,13 @@ def _log_ss_ratio(row: Row) -> pl.Expr:
 
 
 def _scattering(row: Row) -> pl.Expr:
-    """Return the Scat term of the SD and S_Dbw indices.
-
-    It is the mean norm of the clusters' variance vectors, divided by the norm of the variance
-    vector of the whole partition.
-    """
+    """Return Scat of SD and S_Dbw: the mean norm of the clusters' variances over that of the whole."""
     mean_norm = row("variance_norm_sum") / row("n_clusters")
     return ratio(mean_norm, row("total_squares_norm") / row("n"))
 
 
 def _pbm_index(row: Row) -> pl.Expr:
-    """Return the PBM index (e / w x d / n_clusters)^2.
-
-    Here, e is the sum of the distances from all points to the center of the partition, w is the sum
-    of their distances to their own centers, and d is the largest distance between two centers.
-    """
+    """Return the PBM index (overall_distances / distances x most_gap / n_clusters)^2."""
     distances_ratio = ratio(row("overall_distances"), row("distances"))
     return (distances_ratio * row("most_gap") / to_double(row("n_clusters"))).pow(2)
 
@@ -229,20 +213,14 @@ _NEED_TOTAL_SQUARES = ("sst", "explained_variance", "ratkowsky_lance_index", "sd
 
 
 def _density_radii(points: Points) -> pl.LazyFrame:
-    """Return the density_radius of each partition, within which S_Dbw counts points as near.
-
-    It is sqrt(sum of the norms of the clusters' variance vectors) / number of clusters.
-    """
+    """Return the density_radius of each partition, within which S_Dbw counts points as near."""
     clusters = points.clusters.select(*points.keys, variance_norm=points.form.norm("v"))
     radius = pl.col("variance_norm").sum().sqrt() / pl.len()
     return aggregate_by(clusters, points.partition_keys, {"density_radius": radius})
 
 
 def _neighbor_totals(points: Points) -> pl.LazyFrame:
-    """Return wemmert_gancarski and density for each partition.
-
-    When the result is collected, the points are streamed, and the centers are in memory.
-    """
+    """Return wemmert_gancarski and density; the points are streamed, with all centers in memory."""
     keys, own_keys, c = points.partition_keys, points.cluster_keys, points.form.columns("c")
     clusters = join_partitions(points.clusters, keys, _density_radii(points))
     clusters = clusters.select(*own_keys, "density_radius", *c).sort(own_keys, nulls_last=True)

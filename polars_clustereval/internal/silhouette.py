@@ -70,16 +70,7 @@ def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
 
 
 def _score_terms(options: SilhouetteOptions) -> Terms:
-    """Return the columns of silhouette_score from silhouette to std_error.
-
-    They are made of these columns, with one row per partition:
-
-    - n and n_clusters: the numbers of points and of clusters.
-    - n_queries and n_query_clusters: the numbers of queries and of their clusters.
-    - mean, lower and upper: the means of the silhouettes and of their bounds.
-    - macro and largest: the mean and the maximum of the clusters' mean silhouettes.
-    - squares and reference_variance: see _std_error.
-    """
+    """Return the columns from silhouette to std_error, from the terms of score_table."""
     mean = pl.col("mean")
     has_mean = options.method != "bounds"
     # A sample may miss clusters.
@@ -106,10 +97,9 @@ def _score_terms(options: SilhouetteOptions) -> Terms:
 
 
 def _std_error(options: SilhouetteOptions) -> pl.Expr:
-    """Return the standard error of a mean of n_queries of n silhouettes, or NULL without a sample.
+    """Return the standard error of a mean of n_queries of n silhouettes, or NULL.
 
-    It is also NULL if only one of several points is sampled. The column squares has the sum of the
-    squared deviations of the silhouettes from their mean.
+    It is NULL without a sample, and if only one of several points is sampled.
     """
     if options.method != "sample":
         return _NO_ERROR
@@ -124,9 +114,8 @@ def _cluster_silhouettes(
 ) -> pl.LazyFrame:
     """Return one row per cluster that contains queries, with the means of their silhouettes.
 
-    The silhouette of a query is the midpoint of its bounds. The other columns are n_queries,
-    n_exact (queries with exact silhouettes), squares (of the deviations from the mean) and
-    reference_variance, of the mean of the cluster or of the partition (`level`).
+    The silhouette of a query is the midpoint of its bounds. reference_variance is that of the mean
+    of the cluster or of the partition (`level`).
     """
     lower, upper = pl.col("lower"), pl.col("upper")
     rows = point_silhouettes(points, options, level, with_neighbor=False)

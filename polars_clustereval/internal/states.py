@@ -66,11 +66,7 @@ def _sum_error(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 
 
 def _mean_terms(reference: str, shift: str, low: str, high: str) -> tuple[pl.Expr, pl.Expr]:
-    """Return `reference` + `shift` (columns) as two numbers: mean and mean_correction.
-
-    If rounding moves the mean outside the range of the averaged numbers, it is clamped and the
-    correction is 0.
-    """
+    """Return the sum of two columns as mean and mean_correction, clamped from `low` to `high`."""
     a, b = pl.col(reference), pl.col(shift)
     is_inside = (a + b).is_between(pl.col(low), pl.col(high))
     correction = pl.when(is_inside).then(_sum_error(a, b)).otherwise(0.0)
@@ -141,11 +137,7 @@ def _raise_fault(fault: str | None) -> None:
 
 
 def _check_lengths(rows: pl.LazyFrame) -> int:
-    """Return the number of coordinates in the states, or 0 if there are no points.
-
-    Raise an error if a count is not a whole number >= 0, or if a state with points has no cluster
-    or has a list of the wrong length.
-    """
+    """Return the number of coordinates in valid states, or 0 if there are no points."""
     has_points = pl.col("n") > 0
     dims = pl.col("mean").list.len().filter(has_points).max()
     expected = pl.max_horizontal(dims, 1)
@@ -246,11 +238,7 @@ def _origin_list(points: Points) -> pl.Expr:
 
 
 def _wide_deviations(points: Points) -> pl.LazyFrame:
-    """Return the lists reference, shift, m2, minimum and maximum of each cluster.
-
-    `reference` has the means of x, up to rounding errors, and `shift` the mean deviations from it.
-    `minimum` and `maximum` are in the user's coordinates.
-    """
+    """Return the lists reference (means), shift (mean deviations from them), m2 and extremes."""
     form, keys = points.form, points.cluster_keys
     means = points.centers.select(*keys, *form.columns("m"))
     rows = points.kept_rows.select(*keys, *form.columns("x"), *form.columns("raw_x"))

@@ -86,10 +86,7 @@ def _join_centers(points: Points) -> pl.LazyFrame:
 
 
 def _sum_long_vectors(points: Points) -> pl.LazyFrame:
-    """Return the table of _join_centers for long vectors, from one pass that sums the vectors.
-
-    Columns that depend on the distances to centers or on their squares are NULL.
-    """
+    """Return the table of _join_centers from one pass that sums long vectors, without distances."""
     by = [*points.cluster_keys, "kept", "complete", "noisy"]
     rows, vector = points.rows.select(*by, "x"), pl.Array(pl.Float64, points.form.dims)
     types = dict(points.rows.select(by).collect_schema()) | {"size": pl.Int64()}
@@ -110,10 +107,7 @@ _SUMS = ("distances", "ssw", "radius", "overall_distances")
 
 
 def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster, with row counts and the centers c and g.
-
-    `batches` contains the results of long_sums.sum_batch for all batches.
-    """
+    """Return one row per cluster, with row counts and the centers c and g, from all batches."""
     if batches.is_empty():
         return pl.DataFrame(schema=schema)
     keys = points.cluster_keys
@@ -226,10 +220,7 @@ def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.
 
 
 def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers) -> Booleans:
-    """Return, for each partition (q,), whether sums of unshifted coordinates may have lost digits.
-
-    `clusters` is sorted by partition, and `starts` (q,) are the partitions' first rows.
-    """
+    """Return, for each partition (q,), whether sums of unshifted coordinates may be inexact."""
 
     def square(x: Floats) -> Floats:
         """Return the squared distance (m,) of each row of x (m, d) from 0."""
@@ -264,11 +255,9 @@ def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
 
 
 def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
-    """Return, for each of k clusters, whether any of its coordinates may be constant.
+    """Return whether any coordinate of a cluster has a spread that could be mere rounding error.
 
-    A coordinate may be constant if its spread is so small that it could be mere rounding error.
-    Sums of equal numbers with few digits are exact. `n` (k,) are sizes, `v` and `c` (k, d)
-    variances and centers.
+    Sums of equal numbers with few digits are exact. `n` is (k,), and `v` and `c` are (k, d).
     """
     is_rounded = (v > 0) | (c != c.astype(np.float32))
     is_narrow = (v < SMALL_SPREAD**2 * c**2) & is_rounded

@@ -118,10 +118,7 @@ def _has_few_digits(dtype: pl.DataType) -> bool:
 
 
 def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[tuple[str, pl.Expr]]:
-    """Return the name and the expression, named x_0, x_1, ..., of each column of `vector`.
-
-    Raise an error if a part is neither a name nor an expression, or if a column does not exist.
-    """
+    """Return the name and the expression, named x_0, x_1, ..., of each column of `vector`."""
     parts = (
         list(vector) if isinstance(vector, Iterable) and not isinstance(vector, str) else [vector]
     )
@@ -221,10 +218,7 @@ def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | N
 
 
 def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
-    """Return whether a list or array is neither NULL nor made of NULLs.
-
-    An empty vector counts as a vector but is rejected later.
-    """
+    """Return whether a list or array is neither NULL nor all NULLs; an empty one fails later."""
     return expr.is_not_null() & (maximum.is_not_null() | (length == 0))
 
 

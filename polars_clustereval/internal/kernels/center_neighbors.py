@@ -68,10 +68,7 @@ def _find_nearest(x: Floats, centers: TargetPoints, d: Floats) -> tuple[Integers
 
 
 def _row_minima(d: Floats) -> tuple[Integers, Floats]:
-    """Return the position and the value of the smallest number in each row of d (m, k).
-
-    For rows with a few dozen numbers, argmin is three times as fast as min.
-    """
+    """Return the position and value of each row's minimum; argmin is 3 times as fast as min."""
     places = d.argmin(axis=1)
     return places, d[np.arange(len(d)), places]
 
@@ -145,10 +142,7 @@ class CenterNeighbors:
     def _add_block(
         self, x: Floats, own: Floats, numbers: Integers, centers: TargetPoints
     ) -> Floats:
-        """Count nearby points, and return the distance from each point to the nearest other center.
-
-        All points x (m, d) are in one partition, and `own` (m,) are distances to their own centers.
-        """
+        """Count nearby points x (m, d) of one partition, and return distances to the other centers."""
         d = _comparable_distances(x, centers)
         d[np.arange(len(x)), numbers - self._first[numbers]] = np.inf
         if self._radii is not None:
@@ -199,11 +193,7 @@ class CenterNeighbors:
         return nearest
 
     def _count_nearby(self, x: Floats, i: Integers, own: Integers, other: Integers) -> None:
-        """Count the points x[i] that are near a center, or near the midpoint of two centers.
-
-        The i-th point is of the cluster own[i] (q,), and is compared with the cluster other[i]
-        (q,).
-        """
+        """Count the points x[i] near a center or midpoint of the clusters own[i] and other[i]."""
         assert self._radii is not None
         euclidean = self._distance._replace(name="euclidean")
         pairs = self._pair_starts[own] + other - self._first[own]

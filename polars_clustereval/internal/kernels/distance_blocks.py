@@ -188,10 +188,7 @@ def _squared_distances(x: Floats, factors: Floats, tile: _Tile) -> Floats:
 
 
 def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -> None:
-    """Recompute, in place, the `squares` (m, n) of distances that are below their row's limit (m,).
-
-    They have lost precision in a matrix product, unlike coordinate differences.
-    """
+    """Recompute, in place, squares (m, n) below their row's limit (m,), which have lost digits."""
     i, j = np.nonzero(squares < limit[:, None])
     if i.size * 20 > squares.size:
         squares[:] = 0.0

@@ -69,10 +69,7 @@ def _blocks_in_order(x: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
 
 
 def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None:
-    """Add the rows of `block` (m, d) to their rows of `sums` (k, d), in double precision.
-
-    The cluster numbers (m,) are sorted.
-    """
+    """Add the rows of `block` (m, d) to their sums (k, d) in double precision, sorted by number."""
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     if len(starts) > CLUSTERS_SUMMED_SINGLY:
         sums[numbers[starts]] += np.add.reduceat(block, starts, dtype=np.float64)

@@ -352,10 +352,7 @@ def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.
 
 
 def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
-    """Return the sizes (k,), means and sums of squared deviations (k, d) of k clusters.
-
-    `x` (m, d) holds the points in any order, with cluster numbers (m,) from 0 to k - 1.
-    """
+    """Return the sizes (k,), means and sums of squared deviations (k, d) of k clusters."""
     order = np.argsort(numbers, kind="stable")
     block, read_block = allocate_block(x), allocate_block(x, x.dtype)
     parts = []
@@ -450,10 +447,7 @@ def _row_lengths(x: Floats) -> Floats:
 
 
 def _to_unit_length(x: Floats) -> Floats:
-    """Return the rows of x (m, d) scaled to length 1.
-
-    A row of length 0 becomes zeros, and a row whose length is not finite becomes NaN.
-    """
+    """Return rows scaled to length 1; rows of length 0 become 0, and not finite ones NaN."""
     lengths = _row_lengths(x)
     lengths[~np.isfinite(lengths)] = np.nan
     lengths[lengths == 0] = np.inf

@@ -104,11 +104,7 @@ def rank_statistics_of_many(
 def _distance_sums(
     groups: Integers, d: Floats, is_between: Booleans, count: int
 ) -> dict[str, Floats]:
-    """Return the mean distances within and between clusters, and the sums that the C index needs.
-
-    The distances d (q,) are in ascending order within each partition, whose numbers are `groups`
-    (q,).
-    """
+    """Return the means and sums for the C index, of distances (q,) that ascend by partition."""
     is_within = ~is_between
     n_pairs = np.bincount(groups, minlength=count)
     n_within = sum_by_group(groups, is_within, count)
@@ -128,11 +124,7 @@ def _distance_sums(
 def _comparisons(
     groups: Integers, keys: Floats, is_between: Booleans, count: int
 ) -> dict[str, Floats]:
-    """Return the numbers of concordant and discordant comparisons in each partition.
-
-    A key within a cluster is concordant with a larger key between clusters, and discordant with a
-    smaller one. The keys (q,) are in ascending order within each partition.
-    """
+    """Return the concordant and discordant comparisons of keys (q,) that ascend by partition."""
     cuts = run_cuts(groups, keys)
     tied = groups[cuts]
     n_between = np.add.reduceat(is_between.astype(np.int64), cuts)
