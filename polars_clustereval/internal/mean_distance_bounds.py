@@ -173,7 +173,7 @@ class MomentBounds:
         return lower, upper
 
     def _skew_products(self, x: Floats, numbers: Integers) -> Floats:
-        """Return (x - mean) . skews (m, c), a term of the variance of |x - y|^2, minus its error."""
+        """Return lower bounds (m, c) on (x - mean) . skews, a term of the variance of |x - y|^2."""
         assert self._second is not None
         skews, means = self._second.skews[numbers], self._clusters.means[numbers]
         products = x @ skews.T - np.einsum("ij,ij->i", means, skews)

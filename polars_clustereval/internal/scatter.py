@@ -163,7 +163,7 @@ def _log_ss_ratio(row: Row) -> pl.Expr:
 
 
 def _scattering(row: Row) -> pl.Expr:
-    """Return Scat of SD and S_Dbw: the mean norm of the clusters' variances over that of the whole."""
+    """Return Scat of SD and S_Dbw: mean norm of the clusters' variances / norm of the whole's."""
     mean_norm = row("variance_norm_sum") / row("n_clusters")
     return ratio(mean_norm, row("total_squares_norm") / row("n"))
 
