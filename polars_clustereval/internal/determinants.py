@@ -44,11 +44,7 @@ if TYPE_CHECKING:
     from .vectors import Missing, Vector
 
 _DETERMINANT_INDICES = (
-    "det_ratio",
-    "log_det_ratio",
-    "ksq_detw_index",
-    "scott_symons_index",
-    "trace_wib",
+    *("det_ratio", "log_det_ratio", "ksq_detw_index", "scott_symons_index", "trace_wib"),
 )
 _INDEX_SCHEMA = pl.Schema(dict.fromkeys(_DETERMINANT_INDICES, pl.Float64()))
 
@@ -614,7 +610,4 @@ def determinant_report(
     )
 
 
-_DETERMINANT_COLUMNS = (
-    *("n", "n_dropped", "n_noise", "n_dims", "n_clusters"),
-    *("det_ratio", "log_det_ratio", "ksq_detw_index", "scott_symons_index", "trace_wib"),
-)
+_DETERMINANT_COLUMNS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", *_DETERMINANT_INDICES)

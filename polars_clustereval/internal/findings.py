@@ -49,14 +49,8 @@ if TYPE_CHECKING:
     from .vectors import Missing, Vector
 
 _FINDING_COLUMNS = (
-    "severity",
-    "code",
-    "cluster",
-    "other_cluster",
-    "coordinate",
-    "n",
-    "value",
-    "finding",
+    *("severity", "code", "cluster", "other_cluster", "coordinate"),
+    *("n", "value", "finding"),
 )
 _COUNT_NAMES = ("n", "n_dropped", "n_noise", "n_clusters")
 #: The number of standard errors to each limit of a 95 % interval.

@@ -162,7 +162,9 @@ class MomentBounds:
         lower = np.sqrt(np.maximum(squares - slack, 0.0))
         upper = np.sqrt(squares + total_variances + slack)
         if self._second is not None and self._largest_variances is not None:
-            near = _near_clusters(lower, upper, own)
+            others = upper.copy()
+            take_own_means(others, own)
+            near = np.flatnonzero((lower <= others.min(axis=1, keepdims=True)).any(axis=0))
             squares = squares[:, near]
             chosen = numbers[near]
             variance = self._second.tails[chosen] + 4 * (
@@ -192,13 +194,6 @@ class MomentBounds:
         spread = np.einsum("ij,ij->i", offsets @ self._second.covariances[number], offsets)
         variance = self._second.tails[number] + 4 * (spread - offsets @ self._second.skews[number])
         return _root_mean_lower_bound(squares + self._clusters.variances[number].sum(), variance)
-
-
-def _near_clusters(lower: Floats, upper: Floats, own_cluster: Integers) -> Integers:
-    """Return the clusters whose bounds (m, k) let them be the nearest other cluster of a point."""
-    others = upper.copy()
-    take_own_means(others, own_cluster)
-    return np.flatnonzero((lower <= others.min(axis=1, keepdims=True)).any(axis=0))
 
 
 def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:

@@ -409,32 +409,12 @@ def pairwise_report(
 
 
 #: The columns from which the indices of a partition are computed, named as in kernels.pair_ranks.
-_RANK_STATISTICS = pl.Schema(
-    dict.fromkeys(
-        (
-            "mean_within",
-            "mean_between",
-            "within_minus_least",
-            "greatest_minus_least",
-            "concordant",
-            "discordant",
-            "connectivity",
-        ),
-        pl.Float64(),
-    )
+_STATISTICS_NAMES = (
+    *("mean_within", "mean_between", "within_minus_least", "greatest_minus_least"),
+    *("concordant", "discordant", "connectivity"),
 )
+_RANK_STATISTICS = pl.Schema(dict.fromkeys(_STATISTICS_NAMES, pl.Float64()))
 _PAIRWISE_COLUMNS = (
-    "n",
-    "n_dropped",
-    "n_noise",
-    "n_clusters",
-    "n_within_pairs",
-    "n_between_pairs",
-    "c_index",
-    "gamma",
-    "g_plus",
-    "tau",
-    "mcclain_rao",
-    "point_biserial",
-    "connectivity",
+    *("n", "n_dropped", "n_noise", "n_clusters", "n_within_pairs", "n_between_pairs"),
+    *("c_index", "gamma", "g_plus", "tau", "mcclain_rao", "point_biserial", "connectivity"),
 )

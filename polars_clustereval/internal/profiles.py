@@ -56,16 +56,8 @@ def _profiled_columns(call: ProfileCall) -> pl.LazyFrame:
 
 
 _CLUSTER_PROFILE = (
-    "cluster",
-    "column_name",
-    "kind",
-    "category",
-    "n",
-    "mean",
-    "std",
-    "rest_mean",
-    "difference",
-    "v_test",
+    *("cluster", "column_name", "kind", "category", "n", "mean", "std", "rest_mean"),
+    *("difference", "v_test"),
 )
 
 
@@ -216,14 +208,8 @@ def _profile_shares(call: ProfileCall, shares: pl.LazyFrame) -> pl.LazyFrame:
 
 
 _COLUMN_PROFILE = (
-    "column_name",
-    "kind",
-    "n",
-    "n_missing",
-    "n_categories",
-    "eta_squared",
-    "cramers_v",
-    "association",
+    *("column_name", "kind", "n", "n_missing", "n_categories"),
+    *("eta_squared", "cramers_v", "association"),
 )
 
 

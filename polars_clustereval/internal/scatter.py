@@ -373,11 +373,6 @@ def neighbor_report(
 
 
 _NEIGHBOR_COLUMNS = (
-    "n",
-    "n_dropped",
-    "n_noise",
-    "n_dims",
-    "n_clusters",
-    "wemmert_gancarski_index",
-    "s_dbw_index",
+    *("n", "n_dropped", "n_noise", "n_dims", "n_clusters"),
+    *("wemmert_gancarski_index", "s_dbw_index"),
 )

@@ -142,7 +142,7 @@ class CenterNeighbors:
     def _add_block(
         self, x: Floats, own: Floats, numbers: Integers, centers: TargetPoints
     ) -> Floats:
-        """Count nearby points of a partition, and return the distance to the nearest other center."""
+        """Count nearby points, and return the distance from each to the nearest other center."""
         d = _comparable_distances(x, centers)
         d[np.arange(len(x)), numbers - self._first[numbers]] = np.inf
         if self._radii is not None:
