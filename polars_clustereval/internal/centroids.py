@@ -178,7 +178,8 @@ class Points:
 
         If `is_eager` is true, as for frames in memory, the origins of the partitions are computed
         immediately, and if all of them are 0, which is the usual case, the points are not moved.
-        Otherwise the origins are joined to the rows, and are computed when the result is collected.
+        Otherwise the origins are joined to the rows, and unless `is_eager` is true, they are
+        computed when the result is collected.
         """
         form, rows, keys = self.form, self.rows, self.partition_keys
         if not form.is_moved:
