@@ -19,6 +19,7 @@ from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.base.frames import join_small
 
 from .kernels.distance_blocks import TargetPoints
+from .kernels.other_clusters import reduce_others
 from .kernels.threads import run_in_threads
 from .mean_distances import MeanDistances, take_own_means
 
@@ -221,24 +222,22 @@ def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Est
     drawn = _split_drawn(part, distance)
     own_sizes = drawn.sizes[drawn.own]
     means, deviations = _reference_means(drawn)
-    found = _own_and_nearest(means, drawn.own)
+
+    def own_and_nearest(means: Floats) -> MeanDistances:
+        """Return a and b, given the mean distances (m, k) to all clusters."""
+        others = means.copy()
+        a = take_own_means(others, drawn.own)
+        b, neighbor = reduce_others(others, drawn.own, drawn.sizes, "nearest")
+        return MeanDistances(a, a, b, b, neighbor)
+
+    found = own_and_nearest(means)
     plain, _ = found.silhouettes(own_sizes)
     varied = [
-        _own_and_nearest(np.maximum(means + x, 0.0), drawn.own).silhouettes(own_sizes)[0]
+        own_and_nearest(np.maximum(means + x, 0.0)).silhouettes(own_sizes)[0]
         for x in (deviations, -deviations)
     ]
     unbiased = np.clip(2 * plain - (varied[0] + varied[1]) / 2, -1.0, 1.0)
     return Estimates(found, unbiased, _reference_variances(drawn, found, level))
-
-
-def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
-    """Return a and b of m queries with mean distances (m, k) in clusters with numbers (m,)."""
-    others = means.copy()
-    a = take_own_means(others, own)
-    m, k = means.shape
-    neighbor = others.argmin(axis=1) if k > 1 else np.full(m, -1)
-    b = others.min(axis=1) if k > 1 else np.full(m, np.nan)
-    return MeanDistances(a, a, b, b, neighbor)
 
 
 def _reference_means(drawn: _DrawnPartition) -> tuple[Floats, Floats]:

@@ -175,11 +175,7 @@ def _array_coordinates(
     return Coordinates(
         exprs=[to_double(expr.arr.get(i)) for i in range(dims)],
         length=pl.lit(dims),
-        has_vector=(
-            expr.is_not_null() & ~expr.arr.contains(None)
-            if missing == "drop"
-            else _has_vector(expr, expr.arr.max(), pl.lit(dims))
-        ),
+        has_vector=_has_vector(expr, expr.arr, pl.lit(dims), missing),
         few_digits=_has_few_digits(inner),
         array=_array_if_long(expr, inner, dims),
     )
@@ -194,10 +190,7 @@ def _list_coordinates(
     query plan is being built. If a list is shorter, its missing coordinates are NULL.
     """
     length = expr.list.len()
-    if missing == "drop":
-        has_vector = expr.is_not_null() & ~expr.list.contains(None)
-    else:
-        has_vector = _has_vector(expr, expr.list.max(), length)
+    has_vector = _has_vector(expr, expr.list, length, missing)
     longest = lazy.select(length.filter(counts & has_vector).max().alias("length"))
     dims = collect_now(longest).item() or 0
     return Coordinates(
@@ -217,9 +210,15 @@ def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | N
     return array if inner.is_float() else array.cast(pl.Array(pl.Float64, dims))
 
 
-def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
-    """Return whether a list or array is neither NULL nor all NULLs; an empty one fails later."""
-    return expr.is_not_null() & (maximum.is_not_null() | (length == 0))
+def _has_vector(expr: pl.Expr, elements: Any, length: pl.Expr, missing: Missing) -> pl.Expr:
+    """Return whether a list or array is neither NULL nor all NULLs; an empty one fails later.
+
+    `elements` is expr.list or expr.arr. With missing='drop', no element may be NULL.
+    """
+    is_given: pl.Expr = elements.max().is_not_null() | (length == 0)
+    if missing == "drop":
+        is_given = ~elements.contains(None)
+    return expr.is_not_null() & is_given
 
 
 def _vector_type_error(dtype: pl.DataType, is_vector_text: bool = False) -> ClusterEvalError:

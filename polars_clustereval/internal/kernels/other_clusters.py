@@ -15,7 +15,7 @@ Between = Literal["nearest", "mean_other", "furthest"]
 
 
 def reduce_others(
-    means: Floats, own_cluster: Integers, sizes: Floats, between: Between
+    means: Floats, own_cluster: Integers, sizes: Floats | Integers, between: Between
 ) -> tuple[Floats, Integers]:
     """Return one distance from each point to the other clusters, and the index of a cluster or -1.
 
