@@ -368,9 +368,19 @@ class Points:
         """Return `frame` with a check, when it is collected, that the user's ids are unique."""
         if not self.has_user_id:
             return frame
+
+        def raise_repeated(repeated: pl.DataFrame) -> None:
+            """Raise an error unless `repeated`, with an id and the number of its rows, is empty."""
+            if repeated.height:
+                row = repeated.row(0, named=True)
+                raise ClusterEvalError(
+                    "id: expected one row for each id of a partition, got "
+                    f"{row['rows']} rows with {show_value(row['id'])}"
+                )
+
         counts = self.kept_rows.group_by(*self.keys, "id").agg(rows=pl.len())
         repeated = counts.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
-        return raise_on_collect(frame, repeated, _raise_repeated_id)
+        return raise_on_collect(frame, repeated, raise_repeated)
 
     def fault_error(self) -> ClusterEvalError:
         """Return the error for vectors without finite distances, which are read again."""
@@ -405,21 +415,6 @@ class Points:
         rows = self.with_fault_check(lazy)
         rows = rows.sort(names, nulls_last=True) if names else rows
         return to_user_frame(frame, rows.drop("singleton_no", strict=False), self.keys, metrics)
-
-
-# ----------------------------------------------------------------------------------------------
-# Faults
-# ----------------------------------------------------------------------------------------------
-
-
-def _raise_repeated_id(repeated: pl.DataFrame) -> None:
-    """Raise an error unless `repeated`, with an id and the number of its rows, is empty."""
-    if repeated.height:
-        row = repeated.row(0, named=True)
-        raise ClusterEvalError(
-            "id: expected one row for each id of a partition, got "
-            f"{row['rows']} rows with {show_value(row['id'])}"
-        )
 
 
 # ----------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from polars_clustereval.base.checks import (
     Frame,
     Keys,
     NoiseAs,
-    is_number,
+    is_whole_number,
     raise_on_collect,
     show_value,
 )
@@ -55,7 +55,7 @@ _TIE_TOLERANCE = 1e-10
 
 def _check_whole_number(name: str, x: float, least: int) -> int:
     """Return the argument x as an int, or raise an error unless it is whole and >= `least`."""
-    if not (is_number(x) and least <= float(x) < 1e15 and float(x) == int(x)):
+    if not (is_whole_number(x, least) and float(x) < 1e15):
         raise ClusterEvalError(f"{name}: expected a whole number >= {least}, got {show_value(x)}")
     return int(x)
 
