@@ -17,7 +17,7 @@ import pytest
 import polars_clustereval as ce
 from polars_clustereval.base import checks
 from polars_clustereval.external import entity_matching, information
-from polars_clustereval.internal import distances, silhouette_queries
+from polars_clustereval.internal import distances, point_silhouettes
 
 pytestmark = pytest.mark.each
 
@@ -265,7 +265,7 @@ def literal_of(function: FunctionType, parameter: str) -> tuple[Any, ...]:
         | vars(distances)
         | vars(information)
         | vars(entity_matching)
-        | vars(silhouette_queries)
+        | vars(point_silhouettes)
         | function.__globals__
     )
     hint = eval(function.__annotations__[parameter].removesuffix(" | None"), names)

@@ -92,6 +92,27 @@ def join_small(
 
 
 # ----------------------------------------------------------------------------------------------
+# Functions of frames
+# ----------------------------------------------------------------------------------------------
+
+
+def map_whole(
+    frame: pl.LazyFrame, function: Callable[[pl.DataFrame], pl.DataFrame], schema: pl.Schema
+) -> pl.LazyFrame:
+    """Return the result of `function` for the whole frame, when it is collected.
+
+    The optimizer does not push filters and selections of the result into `frame`.
+    """
+    return frame.map_batches(
+        function,
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema=schema,
+    )
+
+
+# ----------------------------------------------------------------------------------------------
 # Columns
 # ----------------------------------------------------------------------------------------------
 

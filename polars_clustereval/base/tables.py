@@ -125,11 +125,12 @@ def _keep_arguments(function: Function) -> Function:
 
 
 def options_of_call(make: Callable[..., Options], **others: object) -> Options:
-    """Return the options object that `make` makes of the arguments of the present call.
+    """Return what `make` returns for the arguments of the present call, such as an options object.
 
-    `make` is a class or a function that checks its arguments. It gets each argument of the table
-    function that has a parameter of the same name, so a new option of many tables is declared in
-    their signatures and in `make`, and is not handed on by name. `others` replace arguments.
+    `make` is a class, a function that checks its arguments, or another table. It gets each argument
+    of the table function that has a parameter of the same name, so a new option of many tables is
+    declared in their signatures and in `make`, and is not handed on by name. `others` replace
+    arguments.
     """
     arguments = {**_CALL.get(), **others}
     return make(**{x: arguments[x] for x in inspect.signature(make).parameters if x in arguments})

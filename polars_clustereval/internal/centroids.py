@@ -90,10 +90,9 @@ def check_point_options(
     noise_as: NoiseAs | None = None,
     missing: Missing = "error",
 ) -> PointOptions:
-    """Check the options that all internal indices share, and return them.
+    """Return the options that all internal indices share, or raise an error.
 
-    The parameters are those of `centroids`. Raise an error for the first invalid option. Checks
-    that need rows, such as the check of the number of weights, are made later.
+    Checks that need rows, such as the check of the number of weights, are made later.
     """
     measure = check_distance(distance, p)
     check_choice("center", center, ("mean", "median"))
@@ -120,8 +119,9 @@ class Points:
     """The rows of a frame as points, with the centers and spreads of their clusters.
 
     A row is `complete` if it has a vector and a cluster, `kept` if it is complete and is not
-    dropped as noise, and `noisy` if it is complete and marked as noise. Each pass over the rows
-    reads the user's frame again.
+    dropped as noise, and `noisy` if it is complete and marked as noise. Rows with equal values in
+    the partition columns form a partition, and without these columns all rows do. `form` explains
+    the vectors of a row. Each pass over the rows reads the user's frame again.
     """
 
     rows: pl.LazyFrame
@@ -145,7 +145,7 @@ class Points:
 
     @property
     def partition_keys(self) -> list[str]:
-        """The internal names of the partition columns in `rows`: key_0, key_1, ..."""
+        """The inner names of the partition columns in `rows`: key_0, key_1, ..."""
         return list(self.keys)
 
     @property
@@ -155,10 +155,7 @@ class Points:
 
     @property
     def own_keys(self) -> list[str]:
-        """The columns that identify a cluster in its partition: cluster, and possibly singleton_no.
-
-        The column singleton_no exists only if each noise point counts as a cluster of its own.
-        """
+        """The columns that identify a cluster in its partition: cluster, singleton_no if any."""
         return ["cluster", "singleton_no"] if self.has_singletons else ["cluster"]
 
     @property
@@ -168,33 +165,21 @@ class Points:
 
     @property
     def squares_add_up(self) -> bool:
-        """Whether the sums of squares within and between clusters add up to the total.
-
-        The sums add up if the centers are means and the distance is `euclidean` or `sqeuclidean`.
-        """
+        """Whether the sums of squares within and between clusters add up to the total."""
         return self.distance.name in ("euclidean", "sqeuclidean") and self.center == "mean"
 
     @cached_property
     def kept_rows(self) -> pl.LazyFrame:
-        """The rows to evaluate, which have a vector and a cluster and are not dropped as noise."""
+        """The rows to evaluate."""
         return self.rows.filter("kept")
-
-    def vector_columns(self, prefix: str) -> list[str]:
-        """Return the names of the columns that contain the vector named `prefix`.
-
-        For example, x is the point itself, and c is the center of its cluster. The docstring of
-        VectorForm lists all vectors.
-        """
-        return self.form.columns(prefix)
 
     def with_vectors(self, *, is_eager: bool) -> Points:
         """Return the points with the vector x in each row, along with the subtracted origins.
 
-        `form.add_points` computes the columns of x. If `form.is_moved` is false, there are no
-        origins. If `is_eager` is true, as for frames in memory, the origins of the partitions are
-        computed immediately. If all origins are 0, which is the usual case, the points are not
-        moved. Otherwise the origins are joined to the rows. If `is_eager` is false, the origins are
-        joined even if they are all 0, and they are computed when the result is collected.
+        If `is_eager` is true, as for frames in memory, the origins of the partitions are computed
+        immediately, and if all of them are 0, which is the usual case, the points are not moved.
+        Otherwise the origins are joined to the rows, and unless `is_eager` is true, they are
+        computed when the result is collected.
         """
         form, rows, keys = self.form, self.rows, self.partition_keys
         if not form.is_moved:
@@ -211,22 +196,14 @@ class Points:
         return replace(self, rows=form.add_points(rows), origins=origins)
 
     def with_user_centers(self, clusters: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `clusters` with the center c of each cluster as a list in the column `centroid`.
-
-        `clusters` contains rows of `centers`. Centroids are in the user's coordinates: the factors
-        of the weights are divided out, and the origin is added back.
-        """
+        """Return `clusters` with their center c as a list `centroid` in the user's coordinates."""
         if self.origins is not None:
             clusters = join_partitions(clusters, self.partition_keys, self.origins)
         return clusters.with_columns(centroid=self.form.unscale("c"))
 
     @cached_property
     def centers(self) -> pl.LazyFrame:
-        """One row per cluster: its key columns, size, mean or median m, variances v and center c.
-
-        size is the number of kept points in the cluster. VectorForm describes the columns of the
-        vectors m, v and c.
-        """
+        """One row per cluster with kept points: its keys, size, and vectors m, v and c."""
         centers = self.form.center_clusters(
             self.kept_rows, self.cluster_keys, self.partition_keys, self.center
         )
@@ -244,18 +221,15 @@ class Points:
     def spreads(self) -> pl.LazyFrame:
         """One row per cluster: its key columns, row counts, and sums of distances to centers.
 
-        n is the number of kept points, n_dropped is the number of rows without a vector or cluster,
-        and n_noise is the number of noise points. n_invalid is positive if a kept point has no
-        finite distance, or if the sum of the squared distances is not finite. Three columns
-        describe the distances from the kept points to the center of the cluster: the sum
-        (distances), the sum of squares (ssw) and the maximum (radius). overall_distances is the sum
-        of the distances from the kept points to the center of the partition. Rows with a NULL
-        cluster are counted in a separate row.
+        n counts the kept points, n_dropped the rows without a vector or cluster, and n_noise the
+        noise points. n_invalid is positive if a kept point has no finite distance, or if the sum of
+        the squared distances is not finite. The distances of the kept points to the center of the
+        cluster have a sum (distances), a sum of squares (ssw) and a maximum (radius), and those to
+        the center of the partition a sum (overall_distances). Rows with a NULL cluster are counted
+        in a separate row.
         """
         keys = self.cluster_keys
-        targets = self.all_centers.select(
-            *keys, *self.vector_columns("c"), *self.vector_columns("g")
-        )
+        targets = self.all_centers.select(*keys, *self.form.columns("c"), *self.form.columns("g"))
         rows = join_small(self.rows, keys, targets, "left")
         kept, own_distance = pl.col("kept"), pl.col("own_distance")
         squares = self.distance.squared(own_distance)
@@ -289,9 +263,8 @@ class Points:
     def clusters(self) -> pl.LazyFrame:
         """One row per nonempty cluster: the columns of `all_centers` and `spreads`, and two more.
 
-        The additional columns are mean_distance, the mean distance from the cluster's points to its
-        center, and number, which is unique in the frame. The columns n_dropped, n_noise and
-        n_invalid are left out.
+        These are mean_distance, the mean distance from the cluster's points to its center, and
+        number, which is unique in the frame. n_dropped, n_noise and n_invalid are left out.
         """
         spreads = self.spreads.drop("n_dropped", "n_noise", "n_invalid")
         rows = self.all_centers.join(spreads, on=self.cluster_keys, nulls_equal=True)
@@ -305,11 +278,7 @@ class Points:
     def row_counts(self) -> pl.LazyFrame:
         """One row per partition: n, n_dropped, n_noise, n_dims, n_clusters and n_singletons.
 
-        A partition is a group of rows with equal values in the columns partition_by. n is the
-        number of kept points, n_dropped is the number of rows without a vector or cluster, and
-        n_singletons is the number of clusters with a single point. A partition has a row even if
-        it has no kept points. Without partition_by, all rows form one partition, and the result
-        always has one row.
+        A partition has a row even if it has no kept points.
         """
         n = pl.col("n")
         terms = {
@@ -323,10 +292,7 @@ class Points:
         return aggregate_by(self.spreads, self.partition_keys, terms)
 
     def precompute(self) -> Points:
-        """Return the same points, with all_centers and spreads already collected for reuse.
-
-        If any point has no finite distance, raise the error that fault_error returns.
-        """
+        """Return the points with all_centers and spreads collected, or raise the fault error."""
         if isinstance(self.form, LongVectors):
             # If the two were collected together, the engine would read the points once for both
             # plans, and hold all of them in memory.
@@ -340,22 +306,21 @@ class Points:
         return self.with_frames(all_centers=centers.lazy(), spreads=spreads.lazy())
 
     def with_frames(self, **frames: pl.LazyFrame) -> Points:
-        """Return the same points, with `frames` stored as cached properties under the given names.
+        """Return the points with `frames` stored as the cached properties of these names.
 
         Spreads that were stored by `without_distances` are kept.
         """
         points = replace(self)
-        kept = {name: vars(self)[name] for name in ("spreads",) if name in vars(self)}
+        kept = {"spreads": self.spreads} if "spreads" in vars(self) else {}
         # A cached property stores its value here.
         vars(points).update(kept | frames)
         return points
 
     def without_distances(self) -> Points:
-        """Return the same points, with spreads that are computed without distances to centers.
+        """Return the points with spreads and, if wide, centers of a single pass without distances.
 
-        Use this method for indices that need no distances to centers. The columns distances, ssw,
-        radius and overall_distances are NULL. The spreads have an additional column, zeros, which
-        is the number of kept points that are zero vectors.
+        The columns distances, ssw, radius and overall_distances are NULL. The spreads have an
+        additional column, zeros, which counts the kept points that are zero vectors.
         """
         norm, size, kept = pl.col("norm"), pl.col("size"), pl.col("kept")
         moments = self.form.moment_terms(self.center)
@@ -388,36 +353,37 @@ class Points:
         return points
 
     def with_fault_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `frame` with a check that runs when the frame is collected.
-
-        If any kept point has no finite distance, the check raises the error that fault_error
-        returns.
-        """
+        """Return `frame` with a check that all kept points have finite distances."""
         if self.is_checked:
             return frame
 
         def raise_fault(n_invalid: pl.DataFrame) -> None:
-            """Raise the error that fault_error returns, unless the number in `n_invalid` is 0."""
+            """Raise the fault error unless the number is 0."""
             if n_invalid.item():
                 raise self.fault_error()
 
         return raise_on_collect(frame, self.spreads.select(pl.col("n_invalid").sum()), raise_fault)
 
     def with_id_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `frame` with a check that no partition contains an id twice.
+        """Return `frame` with a check, when it is collected, that the user's ids are unique."""
+        if not self.has_user_id:
+            return frame
 
-        The check runs when the frame is collected.
-        """
+        def raise_repeated(repeated: pl.DataFrame) -> None:
+            """Raise an error unless `repeated`, with an id and the number of its rows, is empty."""
+            if repeated.height:
+                row = repeated.row(0, named=True)
+                raise ClusterEvalError(
+                    "id: expected one row for each id of a partition, got "
+                    f"{row['rows']} rows with {show_value(row['id'])}"
+                )
+
         counts = self.kept_rows.group_by(*self.keys, "id").agg(rows=pl.len())
         repeated = counts.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
-        return raise_on_collect(frame, repeated, _raise_repeated_id)
+        return raise_on_collect(frame, repeated, raise_repeated)
 
     def fault_error(self) -> ClusterEvalError:
-        """Return the error for vectors that have no finite distances.
-
-        The error says what is wrong with the vectors and how many rows are affected. The rows are
-        read again to find the invalid vectors.
-        """
+        """Return the error for vectors without finite distances, which are read again."""
         rows, form, origin = self.kept_rows, self.form, pl.col("origin_0")
         if isinstance(form, LongVectors):
             rows, form = rows.with_columns(form.split("raw_x")), form.to_wide()
@@ -440,35 +406,15 @@ class Points:
         order: Sequence[str] = (),
         metrics: Sequence[str] | None = None,
     ) -> Frame:
-        """Return the result `lazy` as the same kind of frame as `frame`, which the user passed.
+        """Return the result as the same kind of frame as the user's `frame`, with its checks.
 
-        The result contains the user's partition columns, but not the column singleton_no. The rows
-        are sorted by the partition columns and then by the columns `order`. Collecting the result
-        raises an error if any point has no finite distance. `metrics` lists the columns to return
-        after the partition columns. If `metrics` is None, all columns are returned.
+        The rows are sorted by the partition columns and then by `order`. `metrics` lists the
+        columns to return after the partition columns (by default all but singleton_no).
         """
         names = [*self.keys, *order]
         rows = self.with_fault_check(lazy)
         rows = rows.sort(names, nulls_last=True) if names else rows
         return to_user_frame(frame, rows.drop("singleton_no", strict=False), self.keys, metrics)
-
-
-# ----------------------------------------------------------------------------------------------
-# Faults
-# ----------------------------------------------------------------------------------------------
-
-
-def _raise_repeated_id(repeated: pl.DataFrame) -> None:
-    """Raise an error if `repeated` is not empty.
-
-    Each row of `repeated` contains an id and the number of rows with this id.
-    """
-    if repeated.height:
-        row = repeated.row(0, named=True)
-        raise ClusterEvalError(
-            "id: expected one row for each id of a partition, got "
-            f"{row['rows']} rows with {show_value(row['id'])}"
-        )
 
 
 # ----------------------------------------------------------------------------------------------
@@ -486,12 +432,11 @@ def read_points(
     is_eager: bool = False,
     **given: Any,
 ) -> Points:
-    """Check all arguments, and return the rows of the user's frame as points.
+    """Check all arguments, and return the rows of the user's frame as points with vectors.
 
     `given` contains further arguments for read_rows. If only distances are computed, set
-    `needs_origins` to False. In that case, the points are not moved, because distances, unlike
-    means and squares, lose no digits far from 0. If `is_eager` is true, the rows are read once
-    immediately to find the origins of the partitions, even if the frame is a LazyFrame.
+    `needs_origins` to False: the points are not moved, because distances, unlike means and squares,
+    lose no digits far from 0. `is_eager` finds the origins immediately even for a LazyFrame.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     form = replace(points.form, is_moved=points.form.is_moved and needs_origins)
@@ -512,17 +457,17 @@ def read_rows(
 ) -> Points:
     """Check all arguments, and return the rows of the user's frame as points without the vector x.
 
-    `results` lists the columns of the caller's result. Partition columns must not have these names.
-    `row_id` becomes the column id of `Points.rows`. `row_id` is either an expression that has
-    already been checked or "number", which stands for the row number in the frame, counted from 0.
-    `inner_key`, an expression that has already been checked, becomes the last partition column and
-    keeps its own name. If `needs_wide` is true, each coordinate is stored in a column of its own,
-    even if vectors are long.
+    `results` lists the columns of the caller's result, which partition columns must not have.
+    `row_id`, an expression that has been checked or "number" for the row number from 0, becomes the
+    column id. `inner_key`, an expression that has been checked, becomes the last partition column.
+    `needs_wide` stores each coordinate in a column of its own, even if vectors are long.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)
     label = check_groupable(lazy, cluster, "cluster")
-    noisy = _noise_flag(lazy, label, options.noise)
+    noisy = pl.lit(False)
+    if options.noise is not None:
+        noisy = equals_noise(label, options.noise, lazy.select(label).collect_schema()["cluster"])
     counts = label.is_not_null() & (~noisy if options.noise_as == "drop" else True)
     coordinates = check_vector(lazy, vector, counts, options.missing)
     form = _choose_form(coordinates, options, needs_wide=needs_wide)
@@ -553,26 +498,10 @@ def read_rows(
     )
 
 
-def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
-    """Return whether each row's cluster equals `noise`.
-
-    A NULL cluster yields False. Raise an error if `noise` is not a value of the type of the
-    expression `cluster`.
-    """
-    if noise is None:
-        return pl.lit(False)
-    return equals_noise(cluster, noise, lazy.select(cluster).collect_schema()["cluster"])
-
-
 def _choose_form(
     coordinates: Coordinates, options: PointOptions, *, needs_wide: bool
 ) -> VectorForm:
-    """Return the form in which vectors are stored, including the factors of the weights.
-
-    The form is LongVectors if vectors have many coordinates, centers are means, and `needs_wide` is
-    false. Otherwise the form is WideVectors, with one column per coordinate. Raise an error unless
-    there is one weight per coordinate.
-    """
+    """Return LongVectors for means of many coordinates unless needs_wide, otherwise WideVectors."""
     dims, distance = len(coordinates.exprs), options.distance
     # Vectors without coordinates have a single NULL instead, to which no weight belongs.
     weights = None if coordinates.is_empty else options.weights
@@ -588,13 +517,7 @@ def _choose_form(
 
 
 def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs | None) -> pl.LazyFrame:
-    """Return the rows with the added flags `complete`, `kept` and `noisy` (see the class Points).
-
-    `rows` has the columns `cluster`, `has_vector` and `noisy`. `noisy` is also set for rows without
-    a vector. With noise_as 'singletons', the cluster of noise rows is set to NULL, and the columns
-    row and singleton_no are added. row is the row number, counted from 0. singleton_no is row + 1
-    for noise rows and 0 for all other rows.
-    """
+    """Return the rows with the flags of Points; singletons have no cluster but a singleton_no."""
     has_vector = pl.col("has_vector").fill_null(False)
     rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & has_vector)
     kept = pl.col("complete") & (~pl.col("noisy") if noise_as == "drop" else True)

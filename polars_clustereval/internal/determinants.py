@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.frames import join_partitions, join_small
+from polars_clustereval.base.frames import join_partitions, join_small, map_whole
 from polars_clustereval.base.tables import options_of_call, table_function
 
 from .centroids import check_point_options, read_points
@@ -43,17 +43,10 @@ if TYPE_CHECKING:
     from .kernels.elimination import Step
     from .vectors import Missing, Vector
 
-# The optimizer must not push filters and selections of the result into the input.
-_NO_PUSHDOWN = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
-
-
 _DETERMINANT_INDICES = (
-    "det_ratio",
-    "log_det_ratio",
-    "ksq_detw_index",
-    "scott_symons_index",
-    "trace_wib",
+    *("det_ratio", "log_det_ratio", "ksq_detw_index", "scott_symons_index", "trace_wib"),
 )
+_INDEX_SCHEMA = pl.Schema(dict.fromkeys(_DETERMINANT_INDICES, pl.Float64()))
 
 
 # The number of fraction bits of each factor of a product. Coordinates are less than 4 units, so
@@ -79,15 +72,15 @@ _BYTES_PER_POINT, _BYTES_PER_CLUSTER = 2048, 8192
 
 
 def _summed_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition, with det_ratio and the other indices of determinant_report.
+    """Return one row per partition with the _DETERMINANT_INDICES.
 
-    Without partition columns, the result always has one row. The points are read three times: for
-    the means, for the means of the residuals, and for the products. If products of combinations are
-    needed, the points are read a fourth time. If a cluster has no more points than dimensions, its
-    scatter matrix is singular. In that case, the matrices of individual clusters are not needed,
-    and W is summed directly over the points.
+    Without partition columns, there is always one row. The points are read three times: for the
+    means, for the means of the residuals, and for the products, and a fourth time if products of
+    combinations are needed. If a cluster has no more points than dimensions, its scatter matrix is
+    singular. Then the matrices of single clusters are not needed, and W is summed directly over the
+    points.
     """
-    keys, columns = points.partition_keys, points.vector_columns("x")
+    keys, columns = points.partition_keys, points.form.columns("x")
     by, n_dims = keys or ["__ce_whole"], len(columns)
     whole = [] if keys else [pl.lit(0).alias("__ce_whole")]
     single = pl.col("singleton_no") if points.has_singletons else pl.lit(0, pl.Int64)
@@ -115,10 +108,10 @@ def _summed_totals(points: Points) -> pl.LazyFrame:
         how="left",
     )
     schema = rows.select(by).collect_schema()
-    indices = scatters.map_batches(
+    indices = map_whole(
+        scatters,
         lambda frame: frame.select(*by, **_determinant_indices(frame, n_dims)),
-        schema={**schema, **dict.fromkeys(_DETERMINANT_INDICES, pl.Float64())},
-        **_NO_PUSHDOWN,
+        pl.Schema(schema | _INDEX_SCHEMA),
     )
     if keys:
         return indices
@@ -158,13 +151,12 @@ def _coefficient_columns(n_dims: int) -> list[str]:
 def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
     """Return each cluster's size n, its means m_i + r_i, and the key of its scatter matrix.
 
-    `rows` contains the points, with n = 1 and coordinates x_i, and `by` lists the partition
-    columns. Means are computed twice, because for coordinates near 1e8, the first mean is off by
-    1e-8. The second mean, r_i, is the mean of the residuals x_i - m_i.
+    Means are computed twice, because for coordinates near 1e8, the first mean is off by 1e-8. The
+    second mean, r_i, is the mean of the residuals x_i - m_i.
 
     If all clusters of a partition have more points than dimensions, own_matrices is true, and each
     cluster has its own scatter matrix. Otherwise the partition has a single matrix. matrix_cluster
-    and matrix_singleton_no identify a matrix in its partition. Both are NULL if own_matrices is
+    and matrix_singleton_no identify a matrix in its partition, and are NULL if own_matrices is
     false. u_i is the unit of coordinate i in the matrix (see _power_of_two_unit).
     """
     cluster = [*by, "cluster", "singleton_no"]
@@ -183,10 +175,10 @@ def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFra
 
 
 def _means_and_spans(n_dims: int) -> list[pl.Expr]:
-    """Return the mean m_i of each coordinate i, and its largest deviation u_i from the mean.
+    """Return the mean m_i of each coordinate i in a cluster, and its largest deviation u_i from it.
 
-    m_i and u_i are aggregates over the points of a cluster. Means are clamped to the range of the
-    values, because rounding would otherwise give a constant coordinate a nonzero variance.
+    Means are clamped to the range of the values, because rounding would otherwise give a constant
+    coordinate a nonzero variance.
     """
     columns = []
     for i in range(n_dims):
@@ -198,21 +190,17 @@ def _means_and_spans(n_dims: int) -> list[pl.Expr]:
 
 
 def _power_of_two_unit(span: str, by: list[str]) -> pl.Expr:
-    """Return the unit, a power of 2, by which a coordinate is divided in a scatter matrix.
+    """Return the largest power of 2 up to a coordinate's largest deviation, its unit in a matrix.
 
-    The unit is the largest power of 2 that does not exceed the coordinate's largest deviation from
-    the mean, which is in the column `span`. Division by a power of 2 causes no rounding error. If
-    own_matrices is false, all clusters of a partition (columns `by`) use the largest of the units.
+    Division by a power of 2 causes no rounding error. If own_matrices is false, all clusters of a
+    partition use the largest of the units.
     """
     shared = pl.when("own_matrices").then(span).otherwise(pl.col(span).max().over(by))
     return pl.lit(2.0).pow(shared.log(2).floor()).clip(lower_bound=2.0**-500)
 
 
 def _join_clusters(rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the points `rows` with the columns of their clusters, except n.
-
-    `clusters` is the result of _cluster_means, and `by` lists the partition columns.
-    """
+    """Return the points with the columns of _cluster_means, except n."""
     return join_small(rows, [*by, "cluster", "singleton_no"], clusters.drop("n"))
 
 
@@ -227,40 +215,30 @@ def _centered(i: int) -> pl.Expr:
 
 
 def _fixed_point_product(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return the product x y as an Int128, which can be summed exactly, or NULL if it is too large.
-
-    x and y are Float64 numbers in fixed-point units, such as the result of _scale_coordinate.
-    """
+    """Return the product of fixed-point numbers as an exact Int128, or NULL if it is too large."""
     return (x * y).cast(pl.Int128, strict=False)
 
 
 def _scatter_matrices(
     rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return one row per scatter matrix, with the sums s_i_j of products of centered coordinates.
-
-    The sums are in units of u_i u_j. The units u_i and the number of points n are also columns.
-    There is one matrix per cluster or per partition. The columns `by`, own_matrices, matrix_cluster
-    and matrix_singleton_no identify a matrix. `clusters` is the result of _cluster_means, whose
-    docstring explains these columns. `rows` contains the points, with coordinates x_i.
-    """
+    """Return one row per scatter matrix, with its key, n, units u_i, and sums of products s_i_j."""
     matrix = [*by, "own_matrices", "matrix_cluster", "matrix_singleton_no"]
     units = _coordinate_columns("u", n_dims)
     joined = _join_clusters(rows, clusters, by)
-    scaled = joined.select(*matrix, *map(_scale_coordinate, range(n_dims)))
+    # The unit of the fixed-point columns x_i is u_i / 2^_FRACTION_BITS.
+    scaled = joined.select(
+        *matrix,
+        *(
+            (_centered(i) / pl.col(f"u_{i}") * 2.0**_FRACTION_BITS).alias(f"x_{i}")
+            for i in range(n_dims)
+        ),
+    )
     sums = _product_sums(
         scaled, matrix, n_dims, _fixed_point_product, _BYTES_PER_POINT // 16
     ).with_columns(pl.col(_pair_columns("s", n_dims)).cast(pl.Float64) * 4.0**-_FRACTION_BITS)
     sizes = clusters.group_by(matrix).agg(pl.col("n").sum(), pl.col(units).first())
     return sums.join(sizes, on=matrix, nulls_equal=True)
-
-
-def _scale_coordinate(i: int) -> pl.Expr:
-    """Return coordinate i of a point minus its cluster's mean, as the fixed-point column x_i.
-
-    The unit of this column is u_i / 2^_FRACTION_BITS.
-    """
-    return (_centered(i) / pl.col(f"u_{i}") * 2.0**_FRACTION_BITS).alias(f"x_{i}")
 
 
 def _product_sums(
@@ -270,11 +248,7 @@ def _product_sums(
     product: Callable[[pl.Expr, pl.Expr], pl.Expr] = mul,
     at_a_time: int = _BYTES_PER_POINT // 8,
 ) -> pl.LazyFrame:
-    """Return the sums s_i_j (i <= j) of the products x_i x_j over each group of the columns `by`.
-
-    `product` is the function that multiplies two coordinates. At most `at_a_time` products are
-    summed in each step.
-    """
+    """Return the sums s_i_j (i <= j) of x_i x_j by group, with at most `at_a_time` in each step."""
     pairs = _coordinate_pairs(n_dims)
     blocks = [pairs[i : i + at_a_time] for i in range(0, len(pairs), at_a_time)]
     if len(blocks) > 1:
@@ -291,23 +265,16 @@ def _product_sums(
     return join_partitions(first, by, *others, how="left")
 
 
-def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
-    """Return the entries s_i_j u_i u_j (i <= j) of scatter matrices as the columns name_i_j.
-
-    s_i_j is the sum of products of coordinates i and j in the units u_i and u_j.
-    """
+def _scatter_entries(n_dims: int) -> list[pl.Expr]:
+    """Return the entries s_i_j u_i u_j (i <= j) of scatter matrices as the columns w_i_j."""
     return [
-        (pl.col(f"s_{i}_{j}") * pl.col(f"u_{i}") * pl.col(f"u_{j}")).alias(f"{name}_{i}_{j}")
+        (pl.col(f"s_{i}_{j}") * pl.col(f"u_{i}") * pl.col(f"u_{j}")).alias(f"w_{i}_{j}")
         for i, j in _coordinate_pairs(n_dims)
     ]
 
 
 def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per partition, with the entries w_i_j of its within-cluster scatter matrix W.
-
-    W is the sum of the partition's scatter matrices, in the units of the coordinates. `matrices` is
-    the result of _scatter_matrices, and `by` lists the partition columns.
-    """
+    """Return the entries w_i_j of W, the sum of a partition's scatter matrices."""
     largest = (pl.col(f"u_{i}").max().over(by).alias(f"t_{i}") for i in range(n_dims))
     # Units are powers of 2, so the conversion to the larger unit causes no rounding error.
     ratios = [pl.col(f"u_{i}") / pl.col(f"t_{i}") * 2.0**_FRACTION_BITS for i in range(n_dims)]
@@ -321,25 +288,21 @@ def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.La
     )
     sums = pl.col(_pair_columns("s", n_dims)).sum().cast(pl.Float64) * 4.0**-_FRACTION_BITS
     totals = summed.group_by(by).agg(pl.col(_coordinate_columns("u", n_dims)).first(), sums)
-    return totals.select(*by, *_scatter_entries("w", n_dims))
+    return totals.select(*by, *_scatter_entries(n_dims))
 
 
 def _own_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return the key, the size n and the entries w_i_j of W_C for each cluster with own_matrices.
-
-    `matrices` is the result of _scatter_matrices, and `by` lists the partition columns.
-    """
+    """Return the key, n and the entries w_i_j of W_C for each cluster with own_matrices."""
     key = (pl.col(f"matrix_{name}").alias(name) for name in ("cluster", "singleton_no"))
-    entries = _scatter_entries("w", n_dims)
+    entries = _scatter_entries(n_dims)
     return matrices.filter("own_matrices").select(*by, *key, "n", *entries)
 
 
 def _mean_differences(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
     """Return each cluster's key, its size n, and its mean minus the partition's mean as x_i.
 
-    `clusters` is the result of _cluster_means, and `by` lists the partition columns. To avoid a
-    loss of digits, the partition's mean is computed twice. The second mean is the mean of the
-    differences from the first mean.
+    To avoid a loss of digits, the partition's mean is computed twice. The second mean is the mean
+    of the differences from the first.
     """
     n, dims, key = pl.col("n"), range(n_dims), (*by, "cluster", "singleton_no")
     middles = clusters.group_by(by).agg(
@@ -362,12 +325,7 @@ def _mean_differences(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.
 def _between_scatter(
     differences: pl.LazyFrame, within: pl.LazyFrame, by: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return one row per partition, with the entries b_i_j of its between-cluster scatter matrix B.
-
-    The entries refer to the combinations of coordinates in `within`, which is the result of
-    _add_combinations for W. `differences` is the result of _mean_differences, and `by` lists the
-    partition columns.
-    """
+    """Return the entries b_i_j of B for the combinations of coordinates in `within`."""
     coefficients = within.select(*by, *_coefficient_columns(n_dims))
     joined = differences.join(coefficients, on=by, nulls_equal=True)
     return _weighted_product_sums(joined, by, _combinations(_coordinates(n_dims)))
@@ -391,12 +349,7 @@ def _total_log_det(
     by: list[str],
     n_dims: int,
 ) -> pl.LazyFrame:
-    """Return total_log_det = ln |T| for each partition, or NaN if T is singular.
-
-    T is the scatter matrix of all points in `rows`, whose coordinates are x_i. `clusters`, `within`
-    and `differences` are the results of _cluster_means, _within_scatter and _mean_differences, and
-    `by` lists the partition columns.
-    """
+    """Return total_log_det = ln |T| of the scatter T of all points, or NaN if T is singular."""
     between = _weighted_product_sums(differences, by, _coordinates(n_dims))
     sums = (
         (pl.col(w) + pl.col(b)).alias(w)
@@ -409,24 +362,24 @@ def _total_log_det(
     moved = moved.with_columns(pl.col(f"r_{i}") - pl.col(f"shift_{i}") for i in range(n_dims))
     moved = moved.drop(_coordinate_columns("shift", n_dims))
     refined = _refine_scatter(_add_combinations(total, n_dims).cache(), rows, moved, by, n_dims)
-    return refined.map_batches(
+    return map_whole(
+        refined,
         lambda frame: frame.select(*by, total_log_det=pl.Series(_log_dets(frame, n_dims))),
-        schema={**rows.select(by).collect_schema(), "total_log_det": pl.Float64()},
-        **_NO_PUSHDOWN,
+        pl.Schema(rows.select(by).collect_schema() | {"total_log_det": pl.Float64()}),
     )
 
 
 def _scott_symons(scatters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return scott_symons_index for each partition whose clusters have own_matrices.
+    """Return scott_symons_index where own_matrices, or NaN if any matrix is singular."""
 
-    The index is NaN if the matrix of any cluster is singular. `scatters` is the result of
-    _refine_scatter for these clusters, and `by` lists the partition columns.
-    """
-    terms = scatters.map_batches(
-        lambda frame: frame.select(*by, term=_scott_symons_terms(frame, n_dims)),
-        schema={**scatters.select(by).collect_schema(), "term": pl.Float64()},
-        **_NO_PUSHDOWN,
-    )
+    def terms_of_clusters(frame: pl.DataFrame) -> pl.DataFrame:
+        """Return n ln |W_C / n| for each cluster, or NaN if W_C is singular."""
+        n = frame["n"].to_numpy()
+        term = n * (_log_dets(frame, n_dims) - n_dims * np.log(n))
+        return frame.select(*by, term=pl.Series(term))
+
+    schema = pl.Schema(scatters.select(by).collect_schema() | {"term": pl.Float64()})
+    terms = map_whole(scatters, terms_of_clusters, schema)
     return terms.group_by(by).agg(pl.col("term").sum().alias("scott_symons_index"))
 
 
@@ -447,28 +400,22 @@ def _add_combinations(scatters: pl.LazyFrame, n_dims: int) -> pl.LazyFrame:
     """Return the scatter matrices w_i_j with the added columns is_delicate, l_i and a_i_j.
 
     For a delicate matrix (see _choose_combinations), the combinations come from its elimination.
-    For other matrices, the combinations are the coordinates themselves, and every a_i_j is 0. The
-    determinant of the transformation is 1, even if the coefficients are rounded.
+    For others, they are the coordinates themselves: every a_i_j is 0. The determinant of the
+    transformation is 1, even if the coefficients are rounded.
     """
     names = [*_coordinate_columns("l", n_dims), *_coefficient_columns(n_dims)]
-    added = {"is_delicate": pl.Boolean()} | dict.fromkeys(names, pl.Float64())
-    return scatters.map_batches(
+    added = {"is_delicate": pl.Boolean(), **dict.fromkeys(names, pl.Float64())}
+    return map_whole(
+        scatters,
         lambda frame: frame.with_columns(**_choose_combinations(frame, n_dims)),
-        schema={**scatters.collect_schema(), **added},
-        **_NO_PUSHDOWN,
+        pl.Schema({**scatters.collect_schema(), **added}),
     )
 
 
 def _refine_scatter(
     scatters: pl.LazyFrame, rows: pl.LazyFrame, clusters: pl.LazyFrame, key: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return `scatters` with the entries w_i_j computed for the combinations of coordinates.
-
-    `scatters` is a result of _add_combinations. It contains one matrix per group of points (a
-    cluster or a partition), and the columns `key` identify the group. `rows` contains the points
-    with coordinates x_i, which are needed only for delicate matrices. `clusters` is the result of
-    _cluster_means.
-    """
+    """Return w_i_j of the combinations of coordinates, recomputed only for delicate matrices."""
     delicate = scatters.filter("is_delicate").select(*key, *_coefficient_columns(n_dims))
     by = [name for name in key if name not in ("cluster", "singleton_no")]
     joined = _join_clusters(rows, clusters.join(delicate, on=key, nulls_equal=True), by)
@@ -530,21 +477,8 @@ def _log_dets(frame: pl.DataFrame, n_dims: int) -> Floats:
         return sum(logs, np.zeros(frame.height))
 
 
-def _scott_symons_terms(frame: pl.DataFrame, n_dims: int) -> pl.Series:
-    """Return n ln |W_C / n| for each cluster, or NaN if its scatter matrix W_C is singular.
-
-    Each row of the frame describes a cluster by its size n and the columns of _refine_scatter.
-    """
-    n = frame["n"].to_numpy()
-    return pl.Series(n * (_log_dets(frame, n_dims) - n_dims * np.log(n)))
-
-
 def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Series]:
-    """Return the index columns of determinant_report by name, with NULL for singular matrices.
-
-    Each row of the frame describes a partition by n, n_clusters, scott_symons_index, total_log_det,
-    the columns of _refine_scatter for W, and the entries b_i_j of B.
-    """
+    """Return the index columns of partitions (one per row), with NULL for singular matrices."""
     n, n_clusters = frame["n"].to_numpy(), frame["n_clusters"].to_numpy()
     with np.errstate(all="ignore"):
         log_det, trace, log_ratio = eliminate_matrices(
@@ -569,10 +503,7 @@ def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
 
 
 def _finite_exp(x: Floats) -> Floats:
-    """Return exp(x) for the logarithm x of a determinant, or NaN if exp(x) is not a normal Float64.
-
-    NaN is returned instead of 0, because 0 would mean that the matrix is singular.
-    """
+    """Return exp(x), or NaN if it is not a normal Float64, as 0 would mean a singular matrix."""
     return np.where((x >= -708) & (x <= 709), np.exp(x), np.nan)
 
 
@@ -581,25 +512,15 @@ def _finite_exp(x: Floats) -> Floats:
 # ----------------------------------------------------------------------------------------------
 
 
-def _factored_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition, with det_ratio and the other indices of determinant_report.
-
-    numpy factors the matrix of each partition's points. All points are held in memory.
-    """
-    schema = pl.Schema(dict.fromkeys(_DETERMINANT_INDICES, pl.Float64()))
-    return map_partitions(points, _factored_indices, schema)
-
-
 def _factored_indices(part: Partition) -> pl.DataFrame:
-    """Return one partition's row of _factored_totals, with NULL for singular matrices."""
+    """Return one partition's row of indices, with NULL for singular matrices."""
     indices = factor_scatters(part, _SINGULAR_SHARE)
     log_det = 2 * np.log(max(1, len(part.sizes))) + indices.log_det
     exponents = np.array([indices.log_ratio, log_det])
     det_ratio, ksq_detw = _finite_exp(exponents).tolist()
     log_det_ratio = len(part.x) * indices.log_ratio
     row = [det_ratio, log_det_ratio, ksq_detw, indices.scott_symons, indices.trace]
-    schema = dict.fromkeys(_DETERMINANT_INDICES, pl.Float64())
-    return pl.DataFrame([row], schema=schema, orient="row").fill_nan(None)
+    return pl.DataFrame([row], schema=_INDEX_SCHEMA, orient="row").fill_nan(None)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -679,15 +600,14 @@ def determinant_report(
     """
     options = options_of_call(check_point_options)
     points = read_points(frame, vector, cluster, options, results=_DETERMINANT_COLUMNS)
-    is_long = points.form.dims >= MIN_LONG_DIMS
-    determinants = _factored_totals(points) if is_long else _summed_totals(points)
+    if points.form.dims >= MIN_LONG_DIMS:
+        determinants = map_partitions(points, _factored_indices, _INDEX_SCHEMA)
+    else:
+        determinants = _summed_totals(points)
     report = join_partitions(points.row_counts, points.partition_keys, determinants, how="left")
     return points.to_result(
         frame, report.select(*points.keys, *_DETERMINANT_COLUMNS), metrics=metrics
     )
 
 
-_DETERMINANT_COLUMNS = (
-    *("n", "n_dropped", "n_noise", "n_dims", "n_clusters"),
-    *("det_ratio", "log_det_ratio", "ksq_detw_index", "scott_symons_index", "trace_wib"),
-)
+_DETERMINANT_COLUMNS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", *_DETERMINANT_INDICES)

@@ -59,11 +59,22 @@ class Distance(NamedTuple):
     name: str
     p: float
 
-    def between(self, x: Sequence[pl.Expr], y: Sequence[pl.Expr]) -> pl.Expr:
-        """Return the distance between two vectors x and y.
+    @property
+    def is_squared(self) -> bool:
+        """Whether the distance of unit vectors (cosine) or of all (sqeuclidean) is a square."""
+        return self.name in ("sqeuclidean", "cosine")
 
-        Each vector is passed as one expression per coordinate. For cosine, every vector must have
-        length 1 or 0. The distance is NULL or not finite if a coordinate is NULL or not finite.
+    @property
+    def plain(self) -> Distance:
+        """The same distance as 'cityblock' or 'euclidean', for which some indices are faster."""
+        names = {1.0: "cityblock", 2.0: "euclidean"} if self.name == "minkowski" else {}
+        return self._replace(name=names.get(self.p, self.name))
+
+    def between(self, x: Sequence[pl.Expr], y: Sequence[pl.Expr]) -> pl.Expr:
+        """Return the distance between two vectors x and y, as one expression per coordinate each.
+
+        For cosine, every vector must have length 1 or 0. The distance is NULL or not finite if a
+        coordinate is NULL or not finite.
         """
         differences = [a - b for a, b in zip(x, y, strict=True)]
         sizes = [d.abs() for d in differences]
@@ -79,7 +90,10 @@ class Distance(NamedTuple):
             # For unit vectors, 1 - cos is half the squared distance, which does not cancel.
             is_zero = (sum_of_squares(x) == 0) | (sum_of_squares(y) == 0)
             is_zero &= squares.is_not_null()
-            return pl.when(is_zero).then(1.0).otherwise(_zero_if_near_parallel(squares / 2))
+            halves = squares / 2
+            is_parallel = halves < 1e-15  # up to rounding errors
+            near = pl.when(is_parallel).then(0.0).otherwise(halves)
+            return pl.when(is_zero).then(1.0).otherwise(near)
         return squares if self.name == "sqeuclidean" else squares.sqrt()
 
     def squared(self, d: pl.Expr) -> pl.Expr:
@@ -89,23 +103,15 @@ class Distance(NamedTuple):
     def factors(self, weights: Sequence[float]) -> list[float]:
         """Return one factor per coordinate, computed from the coordinate's weight.
 
-        If you multiply two vectors by these factors, the unweighted distance between the products
-        equals scipy's weighted distance between the original vectors.
+        The unweighted distance between two vectors that are multiplied by these factors is scipy's
+        weighted distance between the vectors.
         """
         powers = {"cityblock": 1.0, "minkowski": 1 / self.p}
         return [weight ** powers.get(self.name, 0.5) for weight in weights]
 
 
-def _zero_if_near_parallel(d: pl.Expr) -> pl.Expr:
-    """Return the cosine distance d, or 0 if d is within the rounding error of parallel vectors."""
-    return pl.when(d < 1e-15).then(0.0).otherwise(d)
-
-
 def _minkowski_length(sizes: Sequence[pl.Expr], p: float) -> pl.Expr:
-    """Return the Minkowski length of a vector, (sum of sizes^p)^(1/p).
-
-    `sizes` are absolute values, which are first divided by the largest one to avoid overflow.
-    """
+    """Return (sum of sizes^p)^(1/p). The sizes are divided by the largest against overflow."""
     largest = pl.max_horizontal(sizes)
     unit = pl.when(largest > 0).then(largest).otherwise(1.0)
     return largest * _sum_terms([(size / unit).pow(p) for size in sizes]).pow(1 / p)
@@ -128,10 +134,7 @@ def scaled_norm(x: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def check_distance(distance: object, p: float) -> Distance:
-    """Check the options `distance` and `p` of an index, and return the Distance that they define.
-
-    The name is not case-sensitive. p, the order of minkowski, must be a number >= 1.
-    """
+    """Return the Distance that the options of an index define, or raise an error."""
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in DISTANCES:
         begins = (x for x in DISTANCES if len(str(name)) > 4 and x.startswith(str(name)[:5]))
@@ -145,10 +148,9 @@ def check_distance(distance: object, p: float) -> Distance:
 
 
 def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[float] | None:
-    """Return the option `weights` of an index as a list of floats, or None if there are no weights.
+    """Return the option `weights` as a list of floats or None, or raise an error.
 
-    Raise an error if a weight is not positive, or if the distance is `chebyshev`. The number of
-    weights is checked later, by weight_factors, which knows the number of dimensions.
+    The number of weights is checked later, by weight_factors, which knows the number of dimensions.
     """
     if weights is None:
         return None
@@ -163,10 +165,8 @@ def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[f
 
 
 def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -> list[float]:
-    """Return one factor for each of `dims` coordinates, to account for the weights.
+    """Return the factors of `dims` coordinates (see Distance.factors), or 1 without weights.
 
-    If you multiply two vectors by these factors, the unweighted distance between the products
-    equals the weighted distance between the original vectors. Without weights, all factors are 1.
     Raise an error unless there is one weight per coordinate.
     """
     if weights is None:
@@ -176,17 +176,6 @@ def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -
             f"weights: expected one for each of {dims} dimensions, got {len(weights)}"
         )
     return distance.factors(weights)
-
-
-def plain_distance_name(distance: DistanceName, p: float) -> DistanceName:
-    """Return 'cityblock' or 'euclidean' for minkowski with p = 1 or 2, or else `distance`.
-
-    Some indices have faster algorithms for 'cityblock' and 'euclidean'.
-    """
-    if isinstance(distance, str) and distance.lower() == "minkowski" and is_number(p):
-        plain: dict[float, DistanceName] = {1.0: "cityblock", 2.0: "euclidean"}
-        return plain.get(float(p), distance)
-    return distance
 
 
 # ----------------------------------------------------------------------------------------------
@@ -235,49 +224,27 @@ class VectorForm(ABC):
 
     @abstractmethod
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether any origin is nonzero, in which case points must be moved.
-
-        `origins` is the collected result of `find_origins`.
-        """
+        """Return whether any collected origin is nonzero, so that points must be moved."""
 
     @abstractmethod
     def columns(self, prefix: str) -> list[str]:
-        """Return the names of the columns that contain the vector named `prefix`.
-
-        For example, x is the point itself, and c is the center of its cluster. The docstring of the
-        class lists all vectors.
-        """
+        """Return the names of the columns that contain the vector named `prefix`."""
 
     def coordinates(self, prefix: str) -> list[pl.Expr]:
-        """Return the columns that contain the vector named `prefix`, such as x, as expressions.
-
-        WideVectors have one column per coordinate, and LongVectors have a single column of arrays.
-        """
+        """Return the columns of the vector named `prefix` as expressions."""
         return [pl.col(name) for name in self.columns(prefix)]
 
     @abstractmethod
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return the user's own vectors (`coordinates`) as expressions for the vector raw_x.
-
-        The expressions are raw_x_0, raw_x_1, ... in WideVectors, and one column of arrays in
-        LongVectors.
-        """
+        """Return the user's own vectors as expressions for the vector raw_x."""
 
     @abstractmethod
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with an added vector x, the point from which distances are computed.
-
-        If `is_moved` is true, the origin in the same row is subtracted from raw_x. The result is
-        multiplied by `factors` and, for cosine distances, scaled to length 1.
-        """
+        """Return the rows with the vector x, from raw_x and, if is_moved, the row's origin."""
 
     @abstractmethod
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        """Return the distance between the vectors named `x` and `y` in each row.
-
-        For example, distance_between("x", "c") is the distance from a point to the center of its
-        cluster.
-        """
+        """Return the distance between the vectors named `x` and `y` in each row."""
 
     @abstractmethod
     def norm(self, prefix: str) -> pl.Expr:
@@ -285,67 +252,49 @@ class VectorForm(ABC):
 
     @abstractmethod
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the vector named `prefix`, such as the center c, in the user's coordinates.
+        """Return the vector named `prefix`, such as c, in the user's coordinates, as a list.
 
-        The result is a list that contains the vector divided by `factors`, plus the origin in the
-        same row if `is_moved` is true. For cosine distances, the scaling to length 1 is not undone.
+        The factors are divided out, and the origin in the same row is added if is_moved. For cosine
+        distances, the scaling to length 1 is not undone.
         """
 
     @abstractmethod
     def to_matrix(
         self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
     ) -> Floats:
-        """Return the vectors named `prefix`, such as x, in m rows as a float64 matrix (m, d).
-
-        `order` is the memory order of the matrix. LongVectors ignore `order` and always use C
-        order.
-        """
+        """Return the vectors named `prefix` in m rows as a float64 matrix (m, d)."""
 
     @abstractmethod
     def moment_terms(self, center: Center) -> Terms:
         """Return the aggregates m (mean or median) and v (variances) of a cluster's points x.
 
-        The result maps column names to expressions. In LongVectors, the result is empty, because
-        center_clusters computes m and v with numpy.
+        They are empty in LongVectors, because center_clusters computes m and v with numpy.
         """
 
     @abstractmethod
     def center_clusters(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str], center: Center
     ) -> pl.LazyFrame:
-        """Return one row per cluster: its key columns, its size, and its vectors m, v and c.
-
-        m is the mean or median of the cluster's points x, and v contains the variances of their
-        coordinates. The center c is m, or the direction of m for cosine distances. `rows` has the
-        points. `cluster_keys` and `partition_keys` list the key columns of clusters and partitions.
-        """
+        """Return one row per cluster of the points `rows`: its keys, its size, and m, v and c."""
 
     @abstractmethod
     def add_partition_centers(
         self, centers: pl.LazyFrame, rows: pl.LazyFrame, partition_keys: list[str], center: Center
     ) -> pl.LazyFrame:
-        """Return the clusters with the vector g, the center of all points of their partition.
-
-        `centers` is the result of center_clusters for the points `rows`. g is the mean or median of
-        the points, or its direction for cosine distances.
-        """
+        """Return the result of center_clusters for the points `rows` with the vector g."""
 
     @abstractmethod
     def variance_terms(self) -> Terms:
-        """Return the aggregates over a partition's clusters that variance_totals needs, by name.
-
-        In WideVectors, the aggregates are sums of squares per coordinate, computed from the columns
-        n, v, c and g of the clusters. In LongVectors, the aggregates are already the totals.
-        """
+        """Return the aggregates over a partition's clusters that variance_totals needs."""
 
     @abstractmethod
     def variance_totals(self) -> Terms:
-        """Return mean_between_share and total_squares_norm of a partition, by name.
+        """Return mean_between_share and total_squares_norm of a partition, from variance_terms.
 
         mean_between_share is the share of the total sum of squares that lies between clusters,
         averaged over the coordinates. total_squares_norm is the norm of the vector that has the
-        total sum of squares of each coordinate. The expressions read the columns of variance_terms.
-        In LongVectors, the result is empty, because variance_terms already yields the totals.
+        total sum of squares of each coordinate. The result is empty in LongVectors, whose
+        variance_terms are already the totals.
         """
 
 
@@ -356,11 +305,11 @@ class WideVectors(VectorForm):
     """
 
     def columns(self, prefix: str) -> list[str]:
-        """Return the names of a vector's columns, one per coordinate: prefix_0, prefix_1, ..."""
+        """Return prefix_0, prefix_1, ..."""
         return [f"{prefix}_{i}" for i in range(self.dims)]
 
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return the user's own coordinates as the expressions raw_x_0, raw_x_1, ..."""
+        """Return the expressions raw_x_0, raw_x_1, ..."""
         names = zip(self.columns("raw_x"), coordinates.exprs, strict=True)
         return [x.alias(name) for name, x in names]
 
@@ -369,7 +318,7 @@ class WideVectors(VectorForm):
     ) -> pl.LazyFrame:
         """Return the origin of each partition in the columns origin_0, origin_1, ...
 
-        The columns are NULL if distances may overflow, and NaN if they underflow.
+        They are NULL if distances may overflow, and NaN if they underflow.
         """
         extremes: Terms = {"size": pl.len()}
         for i, x in enumerate(self.coordinates("raw_x")):
@@ -380,11 +329,7 @@ class WideVectors(VectorForm):
     def origins_of_clusters(
         self, clusters: pl.LazyFrame, partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return the result of find_origins, computed from the extreme values of all clusters.
-
-        Each row of `clusters` contains `partition_keys`, the number of points (size), and the
-        smallest and largest values of each coordinate (low_0, high_0, ...).
-        """
+        """Return the result of find_origins, from the size, low_i and high_i of all clusters."""
         totals: Terms = {"size": pl.col("size").sum()}
         for i, (a, b) in enumerate(
             zip(self.coordinates("low"), self.coordinates("high"), strict=True)
@@ -413,10 +358,7 @@ class WideVectors(VectorForm):
         return bool(origins.select(pl.any_horizontal(coordinates).any()).item())
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with x_0, x_1, ..., the coordinates from which distances are computed.
-
-        See VectorForm.add_points.
-        """
+        """Return the rows with x_0, x_1, ..."""
         x, coordinates = self.columns("x"), self._scale(self._moved_coordinates())
         rows = rows.with_columns(**dict(zip(x, coordinates, strict=True)))
         if self.distance.name != "cosine":
@@ -438,18 +380,15 @@ class WideVectors(VectorForm):
         return [a * factor if factor != 1 else a for a, factor in factors]
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        """Return the distance between two vectors in each row, as an expression of plain columns.
-
-        `x` and `y` are prefixes of column names. For example, the prefix c stands for c_0, c_1, ...
-        """
+        """Return the distance as an expression of plain columns."""
         return self.distance.between(self.coordinates(x), self.coordinates(y))
 
     def norm(self, prefix: str) -> pl.Expr:
-        """Return the Euclidean length of the vector in the columns prefix_0, ... of each row."""
+        """Return the Euclidean length of the vector in prefix_0, ..."""
         return scaled_norm(self.coordinates(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the user's coordinates, as a list, of the vector in the columns prefix_0, ..."""
+        """Return the vector in prefix_0, ... in the user's coordinates."""
         x = [a / f for a, f in zip(self.coordinates(prefix), self.factors, strict=True)]
         if self.is_moved:
             x = [a + o for a, o in zip(x, self.coordinates("origin"), strict=True)]
@@ -458,15 +397,11 @@ class WideVectors(VectorForm):
     def to_matrix(
         self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
     ) -> Floats:
-        """Return the columns prefix_0, ... of m rows as a matrix (m, d), in C or Fortran order."""
+        """Return the columns prefix_0, ... as a matrix in C or Fortran order."""
         return rows.select(self.columns(prefix)).to_numpy(order=order)
 
     def moment_terms(self, center: Center) -> Terms:
-        """Return the aggregates m_i (mean or median) and v_i (variance) of a cluster's points.
-
-        There is one aggregate of each kind for each coordinate i. The result maps column names to
-        aggregates.
-        """
+        """Return the aggregates m_i and v_i for each coordinate i."""
         terms: Terms = {}
         names = zip(self.columns("m"), self.columns("v"), *self._unscaled_points(), strict=True)
         for m, v, a, factor in names:
@@ -480,8 +415,8 @@ class WideVectors(VectorForm):
     def _unscaled_points(self) -> tuple[list[pl.Expr], list[float]]:
         """Return the coordinates to average, and the factors by which to multiply their means.
 
-        Multiplying these coordinates by the factors gives the points x. The factors are applied
-        only to the means, so means that are equal without weights are also equal with weights.
+        The factors are applied only to the means, so means that are equal without weights are also
+        equal with weights.
         """
         if self.distance.name == "cosine" or set(self.factors) == {1.0}:
             return self.coordinates("x"), [1.0] * self.dims
@@ -494,11 +429,7 @@ class WideVectors(VectorForm):
         partition_keys: list[str],  # noqa: ARG002 -- long vectors need them here
         center: Center,
     ) -> pl.LazyFrame:
-        """Return one row per cluster: its keys, its size, and m_i, v_i and c_i for each coordinate.
-
-        m is the mean or median of the cluster's points x in `rows`, and v is their variance. The
-        center c is m, or its direction for cosine distances. The engine computes the aggregates.
-        """
+        """Return the clusters, whose moments the engine computes."""
         size = pl.len().cast(pl.Int64)
         centers = rows.group_by(cluster_keys).agg(size=size, **self.moment_terms(center))
         return self.add_directions(centers, "m", "c")
@@ -506,12 +437,7 @@ class WideVectors(VectorForm):
     def add_partition_centers(
         self, centers: pl.LazyFrame, rows: pl.LazyFrame, partition_keys: list[str], center: Center
     ) -> pl.LazyFrame:
-        """Return the clusters with columns g_i for the center of all points in their partition.
-
-        `centers` is the result of center_clusters for the points `rows`. The overall mean is
-        computed from the means and sizes of the clusters. The overall median needs another pass
-        over the points.
-        """
+        """Return the clusters with g_i. Medians need another pass over the points."""
         if center == "median":
             middles = zip(self.columns("o"), *self._unscaled_points(), strict=True)
             terms = {name: a.median() * factor for name, a, factor in middles}
@@ -530,12 +456,7 @@ class WideVectors(VectorForm):
         return join_partitions(centers, partition_keys, overall)
 
     def add_directions(self, frame: pl.LazyFrame, given: str, name: str) -> pl.LazyFrame:
-        """Return the rows with a copy of one vector under another name.
-
-        `given` is the name of the original vector, and `name` is the name of the copy. For example,
-        m_0, m_1, ... are copied to c_0, c_1, ... For cosine distances, the copy is scaled to length
-        1, so that it is the direction of a mean or median.
-        """
+        """Return the rows with a copy of the vector `given`, which has length 1 for cosine."""
         vector = self.coordinates(given)
         if self.distance.name == "cosine":
             frame = frame.with_columns(divisor=_unit_divisor(vector))
@@ -544,11 +465,7 @@ class WideVectors(VectorForm):
         return directed.drop("divisor", strict=False)
 
     def variance_terms(self) -> Terms:
-        """Return the sums of squares of each coordinate i within (w_i) and between (b_i) clusters.
-
-        The result maps names to aggregates of the columns n, v, c and g over the clusters of a
-        partition.
-        """
+        """Return the sums of squares of coordinates within (w_i) and between (b_i) clusters."""
         n = to_double(pl.col("n"))
         terms: Terms = {}
         for i, (v, c, g) in enumerate(zip(*map(self.coordinates, "vcg"), strict=True)):
@@ -556,12 +473,7 @@ class WideVectors(VectorForm):
         return terms
 
     def variance_totals(self) -> Terms:
-        """Return mean_between_share and total_squares_norm of a partition, based on w_i and b_i.
-
-        w_i and b_i are the sums of squares of coordinate i within and between the clusters of the
-        partition. mean_between_share is the mean of b_i / (w_i + b_i) over all coordinates, or NULL
-        if a coordinate is constant. total_squares_norm is the norm of the vector w + b.
-        """
+        """Return the totals. mean_between_share is NULL if a coordinate is constant."""
         between = self.coordinates("b")
         total = [w + b for w, b in zip(self.coordinates("w"), between, strict=True)]
         shares = [ratio(b, t) for b, t in zip(between, total, strict=True)]
@@ -577,11 +489,11 @@ class LongVectors(VectorForm):
     """
 
     def columns(self, prefix: str) -> list[str]:
-        """Return the name of the array column that contains a vector, which is `prefix` itself."""
+        """Return the name of the array column, which is `prefix` itself."""
         return [prefix]
 
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return the user's own vectors as one expression, a column of arrays named raw_x."""
+        """Return one expression, a column of arrays."""
         assert coordinates.array is not None
         return [coordinates.array.alias("raw_x")]
 
@@ -603,28 +515,22 @@ class LongVectors(VectorForm):
         return origins["origin"].null_count() < origins.height
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with the points x, from which distances are computed, as arrays.
-
-        See VectorForm.add_points.
-        """
+        """Return the rows with the arrays x."""
         x, unit = pl.col("raw_x"), self.distance.name == "cosine"
         if self.is_moved:
             x = long_vectors.subtract_origin(x, pl.col("origin"), self.dims)
         return rows.with_columns(x=long_vectors.scale(x, self.factors, unit=unit))
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        """Return the distance between the arrays in the columns `x` and `y` of each row.
-
-        numpy computes the distances for one batch of rows at a time.
-        """
+        """Return the distance, which numpy computes for one batch of rows at a time."""
         return long_vectors.row_distances(pl.col(x), pl.col(y), *self.distance)
 
     def norm(self, prefix: str) -> pl.Expr:
-        """Return the Euclidean length of each array in the column `prefix`, computed by numpy."""
+        """Return the Euclidean length of each array, computed by numpy."""
         return long_vectors.row_norms(pl.col(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the arrays of the column `prefix` in the user's coordinates (see VectorForm)."""
+        """Return the arrays in the user's coordinates."""
         origin = pl.col("origin") if self.is_moved else pl.lit(None, pl.List(pl.Float64))
         return long_vectors.unscale(pl.col(prefix), origin, self.factors)
 
@@ -634,11 +540,11 @@ class LongVectors(VectorForm):
         prefix: str,
         order: Literal["c", "fortran"] = "c",  # noqa: ARG002
     ) -> Floats:
-        """Return the m arrays of the column `prefix` as a matrix (m, d), always in C order."""
+        """Return the arrays as a matrix, always in C order."""
         return long_vectors.to_matrix(rows[prefix])
 
     def moment_terms(self, center: Center) -> Terms:  # noqa: ARG002
-        """Return no aggregates, because center_clusters computes m and v with numpy."""
+        """Return no aggregates."""
         return {}
 
     def center_clusters(
@@ -648,14 +554,7 @@ class LongVectors(VectorForm):
         partition_keys: list[str],
         center: Center,  # noqa: ARG002 -- the mean
     ) -> pl.LazyFrame:
-        """Return one row per cluster: its keys, its size, arrays m, v, c and g, and two scalars.
-
-        m is the mean of the cluster's points x in `rows`, v contains their variances, and g is the
-        center of all points in the partition. The center c is m, or the direction of m for cosine
-        distances. The scalars are mean_between_share and total_squares_norm of the partition, as in
-        VectorForm.variance_totals. `center` has no effect, because the centers of long vectors are
-        always means.
-        """
+        """Return the clusters with arrays m, v, c and g, and their partition's variance_totals."""
         unit = self.distance.name == "cosine"
         return long_vectors.compute_centers(
             rows, cluster_keys, partition_keys, self.dims, unit=unit
@@ -668,19 +567,15 @@ class LongVectors(VectorForm):
         partition_keys: list[str],  # noqa: ARG002
         center: Center,  # noqa: ARG002
     ) -> pl.LazyFrame:
-        """Return `centers` unchanged, because center_clusters has already added the center g."""
+        """Return `centers` unchanged, because center_clusters has already added g."""
         return centers
 
     def variance_terms(self) -> Terms:
-        """Return the aggregates mean_between_share and total_squares_norm of a partition, by name.
-
-        Each aggregate takes the value of the first cluster, because center_clusters gives all
-        clusters of a partition the same value.
-        """
+        """Return the totals, which center_clusters gave to all clusters of a partition."""
         return {name: pl.col(name).first() for name in ("mean_between_share", "total_squares_norm")}
 
     def variance_totals(self) -> Terms:
-        """Return no expressions, because variance_terms already yields the totals."""
+        """Return no expressions."""
         return {}
 
     def to_wide(self) -> WideVectors:
@@ -688,10 +583,7 @@ class LongVectors(VectorForm):
         return WideVectors(self.dims, self.distance, self.factors, self.is_moved)
 
     def split(self, prefix: str) -> list[pl.Expr]:
-        """Return the coordinates of the array column `prefix` as columns prefix_0, prefix_1, ...
-
-        WideVectors store the same vector in these columns.
-        """
+        """Return the coordinates of the array column `prefix` as columns prefix_0, prefix_1, ..."""
         names = enumerate(self.to_wide().columns(prefix))
         return [to_double(pl.col(prefix).arr.get(i)).alias(name) for i, name in names]
 
@@ -699,9 +591,9 @@ class LongVectors(VectorForm):
 def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
     """Return the divisor that scales a vector to length 1, or NULL if its norm is not finite.
 
-    `vector` contains one expression per coordinate. If the norm is 0, possibly because the squares
-    underflow, the divisor is infinite, so that the division yields a zero vector. If the norm is 1
-    up to rounding, the divisor is 1, because the mean of equal unit vectors must be that vector.
+    If the norm is 0, possibly because the squares underflow, the divisor is infinite, so that the
+    division yields a zero vector. If the norm is 1 up to rounding, the divisor is 1, because the
+    mean of equal unit vectors must be that vector.
     """
     norm = sum_of_squares(vector).sqrt()
     divisor = pl.when(norm == 0).then(float("inf")).when((norm - 1).abs() < 1e-14).then(1.0)

@@ -55,10 +55,7 @@ _PAIR_STATISTICS_SCHEMA = pl.Schema(
 
 
 def _has_finite_squares(part: Partition) -> bool:
-    """Return whether all squared coordinates are finite.
-
-    If a squared coordinate is not finite, Points.to_result raises an error later.
-    """
+    """Return whether all squares are finite. If not, Points.to_result raises an error later."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(part.x * part.x).all())
 
@@ -66,14 +63,11 @@ def _has_finite_squares(part: Partition) -> bool:
 def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
     """Return one row per partition, with the statistics of dunn_index that need pairs of points.
 
-    max_diameter and min_separation are always computed. The generalized indices also need
-    max_mean_pair, min_complete_linkage, min_average_linkage, min_mean_to_other_center and
-    min_hausdorff. These columns are NULL unless `generalized` is true. If the name of a statistic
-    begins with max, the statistic is a maximum over clusters. If the name begins with min, the
-    statistic is a minimum over pairs of clusters.
+    Statistics whose names begin with max are maxima over clusters, and with min minima over pairs
+    of clusters. Only max_diameter and min_separation are not NULL unless `generalized` is true.
     """
     keys, cluster_keys = points.partition_keys, points.cluster_keys
-    c = points.vector_columns("c") if generalized else []
+    c = points.form.columns("c") if generalized else []
     if generalized:
         centers = points.centers.select(*cluster_keys, *c)
         points = replace(points, rows=join_small(points.rows, cluster_keys, centers, "left"))
@@ -82,18 +76,20 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
         """Return the centers (k, d) of the clusters, or None unless `generalized` is true."""
         return points.form.to_matrix(part.rows[part.starts[:-1]], "c") if generalized else None
 
-    def make_row(part: Partition) -> pl.DataFrame:
-        """Return the result row for one partition."""
-        return _pair_statistics_row(part, read_centers(part), points.distance)
-
     def make_rows(parts: Partitions) -> pl.DataFrame:
-        """Return one row per partition, for many partitions that each have few points."""
+        """Return the rows of many partitions that each have few points."""
         values = pair_statistics(parts, read_centers(parts), points.distance)
         columns = {name: values.get(name) for name in _PAIR_STATISTICS_SCHEMA}
         statistics = pl.DataFrame(columns, schema=_PAIR_STATISTICS_SCHEMA).fill_nan(None)
         return parts.rows[parts.partition_starts[:-1]].select(keys).hstack(statistics)
 
-    rows = map_partitions(points, make_row, _PAIR_STATISTICS_SCHEMA, c, function_of_many=make_rows)
+    rows = map_partitions(
+        points,
+        lambda part: _pair_statistics_row(part, read_centers(part), points.distance),
+        _PAIR_STATISTICS_SCHEMA,
+        c,
+        function_of_many=make_rows,
+    )
     # Each maximum has a single value. Aggregating yields one row even if there are no points and no
     # partition columns.
     return aggregate_by(rows, keys, {name: pl.col(name).max() for name in _PAIR_STATISTICS_SCHEMA})
@@ -102,11 +98,7 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
 def _pair_statistics_row(
     part: Partition, centers: Floats | None, distance: Distance
 ) -> pl.DataFrame:
-    """Return the row of _pair_statistics for one partition, without its partition columns.
-
-    `centers` (k, d) contains the centers of the clusters. If `centers` is None, the statistics that
-    only the generalized indices need are NULL. `distance` is the distance chosen by the user.
-    """
+    """Return the row of one partition. The centers (k, d) are None unless generalized."""
     metric, values = Metric(distance), dict[str, float | None]()
     if len(part.x) and _has_finite_squares(part):
         values["max_diameter"] = metric.to_distance(float(metric_diameters(part, metric).max()))
@@ -120,10 +112,7 @@ def _pair_statistics_row(
 
 
 def _diameter_rows(part: Partition | Partitions, distance: Distance) -> pl.DataFrame:
-    """Return one row per cluster, with its columns from part.rows, its size n and its diameter.
-
-    `part` is either one partition or a group of many partitions with few points each.
-    """
+    """Return one row per cluster of one partition or of many, with its size n and diameter."""
     metric, diameters = Metric(distance), np.zeros(len(part.sizes))
     if isinstance(part, Partitions):
         diameters = diameters_of_many(part, distance)
@@ -135,11 +124,7 @@ def _diameter_rows(part: Partition | Partitions, distance: Distance) -> pl.DataF
 
 
 def _center_extremes(points: Points) -> pl.LazyFrame:
-    """Return one row per partition, with the statistics of dunn_index that need centers.
-
-    max_double_mean is twice the largest mean distance from the points of a cluster to its center.
-    min_centroid_distance is the smallest distance between two centers.
-    """
+    """Return one row per partition, with the statistics of dunn_index that need centers."""
     keys = points.partition_keys
     means = {"max_double_mean": 2 * pl.col("mean_distance").max()}
     gaps = {"min_centroid_distance": pl.col("least").min()}
@@ -149,22 +134,14 @@ def _center_extremes(points: Points) -> pl.LazyFrame:
 
 
 def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
-    """Return the index separation / diameter from two columns, or NULL where it is undefined.
-
-    The index is undefined if the diameter is 0, if there is only one cluster, or if every point is
-    a cluster of its own.
-    """
+    """Return separation / diameter, or NULL if the diameter is 0 or this is no clustering."""
     n, n_clusters = pl.col("n"), pl.col("n_clusters")
     quotient = ratio(pl.col(separation), pl.col(diameter))
     return pl.when((n_clusters >= 2) & (n_clusters < n)).then(quotient)
 
 
 def _dunn_indices(*, generalized: bool) -> Terms:
-    """Return, by name, the expressions for the dunn_index columns that follow the counts.
-
-    The expressions refer to n, n_clusters and the columns in SEPARATIONS and DIAMETERS. Unless
-    `generalized` is true, the columns gdi_11 ... gdi_63 are NULL.
-    """
+    """Return the columns of dunn_index after the counts. gdi_11 ... are NULL unless generalized."""
     ratios = [_dunn_ratio(x, y) for x, y in product(SEPARATIONS, DIAMETERS)]
     if not generalized:
         ratios = [pl.lit(None, pl.Float64)] * len(ratios)

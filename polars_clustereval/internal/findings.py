@@ -31,7 +31,7 @@ from polars_clustereval.base.findings import (
 )
 from polars_clustereval.base.frames import join_partitions, to_user_frame
 from polars_clustereval.base.growth import SILHOUETTES
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
 from .report import internal_cluster_report, internal_report
@@ -45,18 +45,12 @@ if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
     from .distances import DistanceName
-    from .silhouette_queries import MeansMethod
+    from .point_silhouettes import MeansMethod
     from .vectors import Missing, Vector
 
 _FINDING_COLUMNS = (
-    "severity",
-    "code",
-    "cluster",
-    "other_cluster",
-    "coordinate",
-    "n",
-    "value",
-    "finding",
+    *("severity", "code", "cluster", "other_cluster", "coordinate"),
+    *("n", "value", "finding"),
 )
 _COUNT_NAMES = ("n", "n_dropped", "n_noise", "n_clusters")
 #: The number of standard errors to each limit of a 95 % interval.
@@ -172,26 +166,14 @@ def internal_findings(
     inner = {f"__ce_{name}": key for name, key in keys.items()}
     rows = lazy.with_columns(key_columns(inner))
     by = list(inner)
-    marked: dict[str, Any] = {"partition_by": by or None, "missing": missing, "noise": noise}
-    points: dict[str, Any] = {**marked, "distance": distance, "p": p, "weights": weights}
-    marked["noise_as"] = points["noise_as"] = noise_of_findings(noise_as)
-    counts = internal_report(rows, vector, cluster, **points, metrics=_COUNT_NAMES)
+    others = {"frame": rows, "partition_by": by or None, "noise_as": noise_of_findings(noise_as)}
+    counts = options_of_call(internal_report, **others, metrics=_COUNT_NAMES)
     if noise_as == "singletons":
         # Noise is points and clusters, although no cluster is compared with it.
         counts = counts.with_columns(pl.col("n", "n_clusters") + pl.col("n_noise"))
-    clusters = internal_cluster_report(rows, vector, cluster, **points)
-    silhouettes = silhouette_clusters(
-        rows,
-        vector,
-        cluster,
-        id,
-        method=method,
-        sample_size=sample_size,
-        reference_size=reference_size,
-        random_state=random_state,
-        **points,
-    )
-    states = cluster_states(rows, vector, cluster, **marked)
+    clusters = options_of_call(internal_cluster_report, **others)
+    silhouettes = options_of_call(silhouette_clusters, **others)
+    states = options_of_call(cluster_states, **others)
     is_scaled = distance.lower() == "cosine" or weights is not None
     names = check_vector(lazy, vector, pl.lit(True), missing).names
     ordered = findings_of_reports(
@@ -315,8 +297,7 @@ def is_distorted(farness: pl.Expr) -> pl.Expr:
 def silhouette_as_text(silhouette: pl.Expr, lower: pl.Expr, upper: pl.Expr) -> pl.Expr:
     """Return the mean silhouette of a poorly separated cluster as text.
 
-    `lower` and `upper` are the limits of its interval, which are the silhouette itself unless it is
-    estimated from a sample.
+    `lower` and `upper` are the limits of its interval, which differ only for a sample.
     """
 
     def below(x: pl.Expr) -> pl.Expr:
@@ -511,10 +492,7 @@ def _report_dominant_coordinates(
 def _find_cluster_coordinates(
     states: pl.LazyFrame, by: list[str], names: tuple[str, ...]
 ) -> pl.LazyFrame:
-    """Return the findings about coordinates that have one value in each cluster, all different.
-
-    Other coordinates of the partition must vary within clusters.
-    """
+    """Return the findings about coordinates with one value in each cluster, where others vary."""
     places = pl.int_ranges(1, pl.col("m2").list.len() + 1).alias("coordinate")
     lists = states.filter(pl.col("n") > 0).select(*by, "n", "m2", "mean", places)
     spreads = (

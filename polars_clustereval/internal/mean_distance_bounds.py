@@ -53,6 +53,10 @@ if TYPE_CHECKING:
 SLACK = 1e-12
 
 
+#: The number of pairs of a point and a cluster whose sums of distances are held at a time.
+_PAIRS_PER_BLOCK = 2**20
+
+
 #: If a number is smaller than this, its square has lost digits or is 0.
 TINY = 1e-140
 
@@ -76,10 +80,9 @@ class MomentBounds:
     def __init__(
         self, clusters: ClusterMoments, second: SecondMoments | None, distance: Distance
     ) -> None:
-        """Prepare bounds for the k clusters of one partition, based on their moments.
+        """Prepare bounds for the k clusters of one partition.
 
-        Second moments tighten the lower bounds on Euclidean distances. `second` is None for other
-        distances, or if second moments have not been computed.
+        Second moments tighten the lower bounds on Euclidean distances, and are None for others.
         """
         self._clusters = clusters
         #: Whether `refine_lower` can raise the lower bounds.
@@ -101,14 +104,13 @@ class MomentBounds:
         own_cluster: Integers,
         rows: slice,  # noqa: ARG002 -- CityblockTables use it
     ) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds (m, k) on the mean distances from x (m, d) to k clusters.
+        """Return bounds (m, k) on the mean distances from x (m, d) to all points of each cluster.
 
-        Each column holds the bounds for one cluster. Each mean is taken over all points of a
-        cluster. `own_cluster` (m,) holds the cluster index of each point. The lower bounds are
-        tightest for clusters that can be the nearest other cluster.
+        The lower bounds are tightest for clusters that can be the nearest other cluster.
         """
-        if self._distance.name == "euclidean":
-            return self._euclidean_bounds(x, own_cluster)
+        if self.is_euclidean:
+            squares, every = self._targets.squares(x), np.arange(self.n_clusters)
+            return self._bound_squares(x, squares, own_cluster, every, squares.max(axis=1))
         if self._distance.name == "cityblock":
             return _cityblock_bounds(x, self._clusters)
         mean_distances = self._clusters.mean_distances
@@ -116,29 +118,14 @@ class MomentBounds:
         lower = np.maximum(to_mean, mean_distances - to_mean)
         return lower * (1 - SLACK), (to_mean + mean_distances) * (1 + SLACK)
 
-    def _euclidean_bounds(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds (m, k) on mean Euclidean distances from points x (m, d).
-
-        The upper bound is the square root of the mean squared distance, and the lower bound is the
-        distance to the cluster's mean. With second moments, the variance of the squared distances
-        may yield a tighter lower bound. The tighter bound is expensive to compute, so it is
-        computed only for the points' own clusters, own_cluster (m,), and for clusters that can be
-        the nearest other cluster of a point.
-        """
-        squares = self._targets.squares(x)
-        every = np.arange(self.n_clusters)
-        return self._bound_squares(x, squares, own_cluster, every, squares.max(axis=1))
-
     def near_bounds(
         self, x: Floats, own_cluster: Integers
     ) -> tuple[Integers, Integers, Floats, Floats]:
         """Return the Euclidean bounds of lower_and_upper, but only for nearby clusters.
 
-        A cluster is omitted if none of the points x (m, d) belongs to it and it cannot be the
-        nearest other cluster of any point. If there are thousands of clusters, nearly all of them
-        are omitted. The result consists of four arrays: the numbers (c,) of the remaining clusters,
-        the column (m,) of each point's own cluster in the bounds, and the lower and upper bounds
-        (m, c).
+        Clusters are omitted that have none of the points x (m, d) and cannot be the nearest other
+        cluster of any: with thousands of clusters, nearly all. The result has the numbers (c,) of
+        the remaining clusters, the column (m,) of each point's own cluster, and the bounds (m, c).
         """
         squares = self._targets.squares(x)
         largest = squares.max(axis=1)
@@ -161,18 +148,23 @@ class MomentBounds:
         numbers: Integers,
         largest: Floats,
     ) -> tuple[Floats, Floats]:
-        """Return the result of _euclidean_bounds for the c clusters listed in `numbers`.
+        """Return bounds (m, c) on mean Euclidean distances from x (m, d) to the clusters `numbers`.
 
-        `squares` (m, c) holds the squared distances from x (m, d) to the means of these clusters,
-        and `own` (m,) holds the column of each point's own cluster. `largest` (m,) holds each
-        point's largest squared distance to the mean of any cluster.
+        `squares` (m, c) are the squared distances to their means, `own` (m,) the column of each
+        point's own cluster, and `largest` (m,) its largest squared distance to the mean of any
+        cluster. The upper bound is the square root of the mean squared distance, and the lower
+        bound is the distance to the cluster's mean. With second moments, the variance of the
+        squared distances may tighten the lower bound. This is expensive, so it is computed only for
+        the points' own clusters and for clusters that can be the nearest other cluster of a point.
         """
         total_variances = self._total_variances[numbers]
         slack = SLACK * (largest[:, None] + total_variances)
         lower = np.sqrt(np.maximum(squares - slack, 0.0))
         upper = np.sqrt(squares + total_variances + slack)
         if self._second is not None and self._largest_variances is not None:
-            near = _near_clusters(lower, upper, own)
+            others = upper.copy()
+            take_own_means(others, own)
+            near = np.flatnonzero((lower <= others.min(axis=1, keepdims=True)).any(axis=0))
             squares = squares[:, near]
             chosen = numbers[near]
             variance = self._second.tails[chosen] + 4 * (
@@ -183,12 +175,7 @@ class MomentBounds:
         return lower, upper
 
     def _skew_products(self, x: Floats, numbers: Integers) -> Floats:
-        """Return lower bounds (m, c) on (x - mean) . skews for points x (m, d) and c clusters.
-
-        The skews are the covariances between |y - mean|^2 and the cluster's points y. The product
-        is a term of the variance of |x - y|^2. The bound is the product minus the largest possible
-        rounding error.
-        """
+        """Return lower bounds (m, c) on (x - mean) . skews, a term of the variance of |x - y|^2."""
         assert self._second is not None
         skews, means = self._second.skews[numbers], self._clusters.means[numbers]
         products = x @ skews.T - np.einsum("ij,ij->i", means, skews)
@@ -196,10 +183,10 @@ class MomentBounds:
         return np.asarray(products - 1e-14 * norms * np.linalg.norm(skews, axis=1))
 
     def refine_lower(self, x: Floats, number: int) -> Floats:
-        """Return lower bounds (m,) on the mean distances from points x (m, d) to cluster `number`.
+        """Return lower bounds (m,) on the mean distances from points x (m, d) to one cluster.
 
-        The bounds use all covariances of the cluster. These bounds are usually tighter than those
-        of lower_and_upper, which use only the largest variance, but take longer to compute.
+        They use all covariances of the cluster. They are usually tighter than those of
+        lower_and_upper, which use only the largest variance, but take longer.
         """
         assert self._second is not None
         offsets = x - self._clusters.means[number]
@@ -209,24 +196,12 @@ class MomentBounds:
         return _root_mean_lower_bound(squares + self._clusters.variances[number].sum(), variance)
 
 
-def _near_clusters(lower: Floats, upper: Floats, own_cluster: Integers) -> Integers:
-    """Return the indices of the clusters that can be the nearest other cluster of some point.
-
-    `lower` and `upper` (m, k) hold bounds on the mean distances from m points to k clusters, and
-    `own_cluster` (m,) holds the index of each point's own cluster.
-    """
-    others = upper.copy()
-    take_own_means(others, own_cluster)
-    return np.flatnonzero((lower <= others.min(axis=1, keepdims=True)).any(axis=0))
-
-
 def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
-    """Return a lower bound on the mean of sqrt(Z), where Z >= 0 is a random variable.
+    """Return a lower bound on the mean of sqrt(Z), given the mean and variance of Z >= 0.
 
-    `mean` holds the mean of Z, and `variance` holds an upper bound on its variance, in an array of
-    the same shape. Here, Z is the squared distance from a point to a random point of a cluster. The
-    bound follows from sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 with t = Z / mean. The bound is 0 if
-    `mean` is too small or `variance` is too large for floating-point numbers.
+    `variance` is an upper bound. Here, Z is the squared distance from a point to a random point of
+    a cluster. The bound follows from sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 with t = Z / mean. It is 0
+    if the mean is too small or the variance too large for floating-point numbers.
     """
     usable = (mean > TINY) & np.isfinite(variance)
     divisor = np.where(usable, mean, 1.0)
@@ -238,10 +213,10 @@ def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
 def _cityblock_bounds(x: Floats, clusters: ClusterMoments) -> tuple[Floats, Floats]:
     """Return bounds (m, k) on the mean cityblock distances from points x (m, d) to clusters.
 
-    The bounds are sums over the coordinates. In each coordinate, the mean of |x - y| over the
-    cluster's points y is at least |u| and at most sqrt(u^2 + v), where u = x - mean and v is the
-    cluster's variance. Another lower bound is the mean distance from the cluster's points to their
-    mean, minus the distance from x to this mean.
+    They are sums over the coordinates, in each of which the mean of |x - y| over the cluster's
+    points y is at least |u| and at most sqrt(u^2 + v), where u = x - mean and v is the cluster's
+    variance. Another lower bound is the mean distance from the cluster's points to their mean,
+    minus the distance from x to this mean.
     """
     lower = np.zeros((len(x), len(clusters.sizes)))
     upper = np.zeros_like(lower)
@@ -259,18 +234,14 @@ def _cityblock_bounds(x: Floats, clusters: ClusterMoments) -> tuple[Floats, Floa
 class CityblockTables:
     """Bounds on mean cityblock distances, which are looked up in tables for each coordinate.
 
-    The mean of |x - y| over the points y of a cluster is convex in x. Between two nodes, the mean
-    lies on or below the chord, and on or above the tangents at the nodes, which are at most `gap`
-    below the chord. Chords are computed in single precision, which takes half the time. The
-    rounding error of the chords is added to the gap.
+    The mean of |x - y| over the points y of a cluster is convex in x. Between two nodes, it lies on
+    or below the chord, and on or above the tangents at the nodes, which are at most `gap` below the
+    chord. Chords are computed in single precision, which takes half the time, and their rounding
+    error is added to the gap.
     """
 
     def __init__(self, coordinates: SortedCoordinates, is_query: Booleans) -> None:
-        """Tabulate the mean of |x - y| over y for each cluster and coordinate of a partition.
-
-        `is_query` contains one flag per point of the partition, and marks the points for which
-        bounds are computed.
-        """
+        """Tabulate the mean of |x - y| over y for each cluster and coordinate of a partition."""
         self._nodes = coordinates.nodes
         intervals = coordinates.intervals
         self._intervals = intervals if is_query.all() else intervals[:, is_query]
@@ -288,13 +259,11 @@ class CityblockTables:
     def _chords(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
         """Return the chords of coordinate i: their start values, slopes, gaps and rounding errors.
 
-        Each of the k clusters has one chord per interval between two nodes. The chord is an upper
-        bound on the mean of |x - y|, where y runs over the cluster's values of the coordinate.
-        `members` holds the sorted values of each cluster. The start values and slopes are arrays of
-        shape (intervals, k). The third array (intervals, 2) holds the gap, which is the largest
-        amount by which a chord may exceed the mean, and the rounding error. The gaps and errors are
-        maxima over all clusters, which saves a third of the lookups and makes the bounds only
-        slightly wider.
+        Each cluster, whose values of the coordinate are sorted, has one chord per interval between
+        two nodes: the start values and slopes have the shape (intervals, k). The third array
+        (intervals, 2) has the gap, the largest amount by which a chord may exceed the mean, and the
+        rounding error. Both are maxima over all clusters, which saves a third of the lookups and
+        makes the bounds only slightly wider.
         """
         nodes = self._nodes[:, i]
         values, slopes = np.empty((2, len(nodes), len(members)))
@@ -322,12 +291,7 @@ class CityblockTables:
         own_cluster: Integers,  # noqa: ARG002 -- MomentBounds use it
         rows: slice,
     ) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds (m, k) on mean cityblock distances from points x (m, d).
-
-        Each column holds the bounds for one cluster. Each mean is taken over all points of a
-        cluster. `rows` is the slice that x occupies among all points for which bounds are computed.
-        The slice is needed to look up the intervals of the points.
-        """
+        """Return bounds (m, k) as MomentBounds does. `rows` is the place of x among all queries."""
         total = np.zeros((len(x), self._starts[0].shape[1]), np.float32)
         # These arrays are allocated only once, because allocation takes longer than everything
         # else.
@@ -362,11 +326,10 @@ def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
 
 
 class Candidates(NamedTuple):
-    """The candidates: for each point, the other clusters that may be the nearest one.
+    """The candidates: for each of m points, the other clusters that may be the nearest one.
 
-    The arrays a_lower, a_upper and b_upper hold bounds on a and b for each of m points. There are q
-    point-candidate pairs, sorted by point. For each pair, `point` and `cluster` are the indices of
-    its members, and `lower` and `upper` are bounds on the mean distance between them.
+    There are q pairs of a point and a candidate, sorted by point. For each pair, `point` and
+    `cluster` are the indices of its members, and `lower` and `upper` bound their mean distance.
     """
 
     #: (m,)
@@ -381,10 +344,7 @@ class Candidates(NamedTuple):
     upper: Floats
 
     def select(self, chosen: Booleans) -> Candidates:
-        """Return the same m points, but keep only some of the q point-candidate pairs.
-
-        `chosen` (q,) is true for the pairs to keep.
-        """
+        """Return the same m points, but only the chosen (q,) pairs."""
         return self._replace(
             point=self.point[chosen],
             cluster=self.cluster[chosen],
@@ -393,12 +353,10 @@ class Candidates(NamedTuple):
         )
 
     def mean_distances(self) -> MeanDistances:
-        """Return bounds on the mean distances a and b of the m points.
+        """Return bounds on a and b. The nearest cluster is unknown, so `neighbor` is -1.
 
-        a is the mean distance from a point to its own cluster, and b is the mean distance to the
-        nearest other cluster. The lower bound on b is the smallest lower bound among the point's
-        candidates. If there are no candidates, b is NaN. The field neighbor, which is the number of
-        the nearest other cluster, is -1 because that cluster is unknown.
+        The lower bound on b is the smallest among the point's candidates. Without candidates, b is
+        NaN.
         """
         b_lower = np.full(len(self.a_lower), np.nan)
         np.fmin.at(b_lower, self.point, self.lower)
@@ -417,21 +375,11 @@ def find_candidates(
 ) -> Candidates:
     """Return the other clusters that may be nearest to each point of x (m, d), with bounds.
 
-    `own_cluster` (m,) holds the cluster index of each point, and `sizes` (k,) holds the sizes of
-    all clusters. `bounds` computes the bounds on mean distances. If `bounds` can refine lower
-    bounds, it does so for points with several candidates, because this may rule out some of the
-    candidates. With refine_all, the lower bounds are refined for all points, because the caller
-    needs the bounds themselves.
+    Lower bounds are refined for points with several candidates, because this may rule out some, and
+    with refine_all for all points, because the caller needs the bounds themselves.
     """
-
-    def bound_block(start: int) -> Candidates:
-        """Return the candidates for the block of points that starts at row `start` of x."""
-        rows = slice(start, start + bounds.rows_per_call)
-        return _block_candidates(x[rows], own_cluster[rows], start, bounds)
-
-    calls = range(0, max(1, len(x)), bounds.rows_per_call)
-    blocks = run_in_threads(bound_block, calls, x.size * len(sizes))
-    candidates = Candidates(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+    block = partial(_block_candidates, bounds=bounds)
+    candidates = _bound_in_blocks(block, x, own_cluster, bounds.rows_per_call, len(sizes))
     if isinstance(bounds, MomentBounds) and bounds.is_refinable:
         candidates = _refine_candidates(candidates, x, own_cluster, bounds, refine_all=refine_all)
     sizes = sizes[own_cluster]
@@ -441,16 +389,31 @@ def find_candidates(
     return candidates._replace(a_lower=a_lower, a_upper=a_upper)
 
 
+def _bound_in_blocks(
+    block_candidates: Callable[[Floats, Integers, int], Candidates],
+    x: Floats,
+    own_cluster: Integers,
+    rows_per_call: int,
+    n_clusters: int,
+) -> Candidates:
+    """Return the candidates of points x (m, d), each block of which begins at a given row."""
+
+    def call(start: int) -> Candidates:
+        rows = slice(start, start + rows_per_call)
+        return block_candidates(x[rows], own_cluster[rows], start)
+
+    blocks = run_in_threads(call, range(0, max(1, len(x)), rows_per_call), x.size * n_clusters)
+    return Candidates(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+
+
 def _block_candidates(
     x: Floats, own_cluster: Integers, start: int, bounds: MomentBounds | CityblockTables
 ) -> Candidates:
     """Return the other clusters that can be nearest to each point of a block x (m, d).
 
     A cluster can be the nearest if its lower bound is at most the smallest upper bound of the other
-    clusters. `own_cluster` (m,) holds the cluster index of each point. `start` is the index of the
-    block's first point among all points, and is added to the point indices in the result. The
-    arrays `a_lower` and `a_upper` bound the mean distance to all points of the own cluster,
-    including the point itself.
+    clusters. Here, a_lower and a_upper bound the mean over all points of the own cluster, including
+    the point itself.
     """
     if isinstance(bounds, MomentBounds) and bounds.is_euclidean:
         numbers, own, lower, upper = bounds.near_bounds(x, own_cluster)
@@ -472,23 +435,15 @@ def _refine_candidates(
     *,
     refine_all: bool,
 ) -> Candidates:
-    """Return the candidates with raised lower bounds, minus the pairs that the new bounds rule out.
+    """Return the candidates with raised lower bounds, minus the pairs that these rule out.
 
-    Candidates are pairs of a point and a cluster other than its own. A cluster is ruled out as the
-    nearest if its lower bound exceeds the upper bound of another cluster. `x` (m, d) holds all
-    points, and `own_cluster` (m,) holds the cluster index of each point. `bounds.refine_lower`
-    computes the new bounds. Without refine_all, new bounds are computed only for points with more
-    than one candidate. With refine_all, new bounds are computed for all points, and also for the
-    points' own clusters.
+    With refine_all, the bounds of all points and on a are raised, and otherwise only those of
+    points with more than one candidate.
     """
     points_per_call = max(16, SINGLE_THREAD_MULTIPLICATIONS // x.shape[1] ** 2)
 
     def raise_lower(lower: Floats, points: Integers, clusters: Integers, pairs: Integers) -> Floats:
-        """Return a copy of the lower bounds for point-cluster pairs, with some of them raised.
-
-        lower[i] is a lower bound on the mean distance from x[points[i]] to the cluster with the
-        index clusters[i]. `pairs` holds the indices i of the bounds to raise.
-        """
+        """Return the lower bounds of x[points[i]] and clusters[i], raised for the i in `pairs`."""
         raised = lower.copy()
 
         def raise_cluster(number: int, points: Integers, indices: Integers) -> None:
@@ -526,11 +481,9 @@ def _refine_candidates(
 def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) -> Booleans:
     """Return flags (m,) for the points whose silhouettes must be computed exactly.
 
-    `widths` (m,) holds the differences between the upper and lower bounds on the silhouettes.
-    Computing a silhouette exactly reduces its width to 0. The function selects the smallest number
-    of points that reduces the mean of all m widths to at most `tolerance`. Points with the widest
-    intervals are selected first. Among points with equal widths, those with the smallest `id_ranks`
-    come first. `id_ranks` (m,) holds the position of each point's id in sorted order.
+    `widths` (m,) are upper minus lower bounds on the silhouettes, which become 0. The smallest
+    number of points is selected that reduces the mean of all m widths to at most `tolerance`: the
+    widest first, and of equal ones those with the smallest `id_ranks` (m,).
     """
     widths = np.nan_to_num(widths)
     order = np.lexsort((id_ranks, -widths))
@@ -548,12 +501,7 @@ def exact_means(
 ) -> MeanDistances:
     """Return the mean distances from points x (m, d), exact where `needed` (m,) is true.
 
-    For the other points, bounds are returned. Each mean distance is from a point to its own cluster
-    or to the nearest other cluster. `own_cluster` (m,) holds the cluster index of each point.
-    `candidates` holds the bounds and, for each point, the clusters that can be the nearest other
-    cluster. Distances are computed only to the candidates and to a point's own cluster. `sums`
-    computes sums of distances to all points of a cluster. For points with only bounds, neighbor is
-    -1.
+    For the other points, bounds are returned, and neighbor is -1.
     """
     points = np.flatnonzero(needed)
     clusters = own_cluster[points]
@@ -574,12 +522,10 @@ def nearest_candidate(
 ) -> tuple[Floats, Integers]:
     """Return exact mean distances to the nearest other clusters, and the indices of these clusters.
 
-    `x` (m, d) holds the points. For each point, `candidates` holds the clusters that can be the
-    nearest, with bounds. `sums` computes sums of distances to all points of a cluster. For points
-    without candidates, the distance is infinite and the index is -1. The mean distance to the
+    Without candidates, the distance is infinite and the index is -1. The mean distance to the
     candidate with the smallest upper bound is computed first, because it rules out most of the
-    other candidates. Like the bounds, the means are multiplied by `sign`. If `sign` is -1, the
-    furthest cluster becomes the nearest.
+    others. Like the bounds, the means are multiplied by `sign`: with -1, the furthest cluster
+    becomes the nearest.
     """
     point, cluster = candidates.point, candidates.cluster
     is_first = np.bincount(point, minlength=len(x))[point] == 1
@@ -610,13 +556,10 @@ def nearest_candidate(
 def prepare_bounds_and_sums(
     part: Partition, is_query: Booleans, distance: Distance, *, with_second: bool = True
 ) -> tuple[MomentBounds | CityblockTables, DistanceSums]:
-    """Return an object that bounds mean distances, and one that computes sums of distances.
+    """Return what bounds the mean distances of queries to clusters, and what sums them exactly.
 
-    The first object computes bounds on the mean distances from points to the clusters of a
-    partition. The second object computes exact sums of distances to all points of a cluster.
-    `is_query` contains one flag per point of the partition, and marks the points for which bounds
-    or sums are needed. For cityblock, the two objects share the sorted coordinates. If with_second
-    is true, second moments are computed, which tighten the lower bounds on Euclidean distances.
+    For cityblock, the two share the sorted coordinates. with_second computes second moments, which
+    tighten the lower bounds on Euclidean distances.
     """
     if distance.name == "cityblock":
         coordinates = SortedCoordinates(part)
@@ -632,13 +575,10 @@ def prepare_bounds_and_sums(
 def partition_means(
     part: Partition, is_query: Booleans, distance: Distance, tolerance: float | None
 ) -> tuple[MeanDistances, Booleans]:
-    """Return the mean distances of a partition's queries, and flags (m,) that mark exact results.
+    """Return the mean distances of a partition's m queries, and flags (m,) that mark exact results.
 
-    The m queries are the points whose flag in `is_query` is true. Without a tolerance, all mean
-    distances are exact. With a tolerance, some mean Euclidean distances may be returned as bounds,
-    as long as the mean width (upper - lower) of all silhouettes does not exceed the tolerance.
-    Exact silhouettes have a width of 0. Among silhouettes with equal widths, those with the lowest
-    ids are computed first.
+    With a tolerance, some mean Euclidean distances may be bounds, as long as the mean width (upper
+    - lower) of all silhouettes does not exceed it. See queries_to_evaluate.
     """
     x, own_cluster = part.x, part.numbers
     if not is_query.all():
@@ -663,15 +603,11 @@ def make_mean_distance_function(
     *,
     with_neighbor: bool,
 ) -> MeanDistanceFunction:
-    """Return a function that uses moments of clusters to compute the mean distances of points.
+    """Return a function of points x (m, d) and their own clusters (m,) in a partition.
 
-    The function takes points x (m, d) and the indices own_cluster (m,) of their clusters in the
-    partition described by `moments`. The function returns a, the mean distance to a point's own
-    cluster, and b, the distance to other clusters as specified by `between`. With method
-    'simplified', a and b are distances to centers. With other methods, a and b are exact for
-    sqeuclidean and cosine. For other distances, a and b are bounds. The function does not read the
-    points of the clusters, so it can be called for streamed points, batch by batch. For sqeuclidean
-    and cosine, the field neighbor is computed only if with_neighbor is true.
+    It returns distances to centers for 'simplified', exact means for sqeuclidean and cosine (with
+    neighbor only if with_neighbor is true), and bounds for other distances. It does not read the
+    points of the clusters, so it can be called for streamed points, batch by batch.
     """
     clusters = moments.clusters
     if method == "simplified":
@@ -679,17 +615,73 @@ def make_mean_distance_function(
         return lambda x, own_cluster: simplified_means(
             x, own_cluster, sizes, centers, distance, between
         )
-    if distance.name in ("sqeuclidean", "cosine"):
+    if distance.is_squared:
         squared = SquaredMeans(clusters, distance, between)
         return partial(squared.means, with_neighbor=with_neighbor)
     bounds = MomentBounds(clusters, moments.second, distance)
 
     def bound_means(x: Floats, own_cluster: Integers) -> MeanDistances:
-        """Return bounds on a and b, the mean distances from each point of x (m, d) to clusters.
-
-        `own_cluster` (m,) holds the cluster index of each point.
-        """
+        """Return bounds on a and b for points x (m, d)."""
         sizes = clusters.sizes
         return find_candidates(x, own_cluster, sizes, bounds, refine_all=True).mean_distances()
 
     return bound_means
+
+
+# ----------------------------------------------------------------------------------------------
+# Other definitions of b
+# ----------------------------------------------------------------------------------------------
+
+
+def other_partition_means(
+    part: Partition, is_query: Booleans, distance: Distance, between: Between
+) -> MeanDistances:
+    """Return the exact mean distances of a partition's queries for 'mean_other' or 'furthest'."""
+    x, own_cluster = part.x[is_query], part.numbers[is_query]
+    bounds, sums = prepare_bounds_and_sums(part, is_query, distance, with_second=False)
+    a = sums.own_sums(x, np.arange(len(x)), own_cluster)
+    a /= np.maximum(sums.sizes[own_cluster] - 1, 1)
+    if between == "mean_other":
+        b = _means_to_all_others(x, own_cluster, sums)
+        return MeanDistances(a, a, b, b, np.full(len(x), -1))
+    block = partial(_furthest_candidates, bounds=bounds)
+    candidates = _bound_in_blocks(block, x, own_cluster, bounds.rows_per_call, len(sums.sizes))
+    b, neighbor = nearest_candidate(x, candidates, sums, sign=-1.0)
+    b = np.where(neighbor < 0, np.nan, -b)
+    return MeanDistances(a, a, b, b, neighbor)
+
+
+def _means_to_all_others(x: Floats, own_cluster: Integers, sums: DistanceSums) -> Floats:
+    """Return the mean distances (m,) from x (m, d) to all points of other clusters, or NaN.
+
+    The sums of distances to the other clusters are added up. Subtracting the sum over a point's own
+    cluster from the sum over all points would lose precision.
+    """
+    totals = np.empty(len(x))
+    step = max(1, _PAIRS_PER_BLOCK // len(sums.sizes))
+    clusters = np.arange(len(sums.sizes))
+    for start in range(0, len(x), step):
+        rows = slice(start, start + step)
+        point, cluster = np.nonzero(clusters != own_cluster[rows, None])
+        distances = sums.pair_sums(x[rows], point, cluster)
+        totals[rows] = np.bincount(point, distances, minlength=len(totals[rows]))
+    counts = sums.sizes.sum() - sums.sizes[own_cluster]
+    return np.asarray(np.divide(totals, counts, out=np.full(len(x), np.nan), where=counts > 0))
+
+
+def _furthest_candidates(
+    x: Floats, own: Integers, start: int, bounds: MomentBounds | CityblockTables
+) -> Candidates:
+    """Return the other clusters that may be furthest from each point of a block x (m, d).
+
+    A cluster may be the furthest if its upper bound is at least the largest lower bound of the
+    other clusters. Their bounds are negated, so that the furthest cluster becomes the nearest.
+    """
+    points = np.arange(len(x))
+    lower, upper = bounds.lower_and_upper(x, own, slice(start, start + len(x)))
+    a_lower, a_upper = lower[points, own], upper[points, own]
+    lower[points, own] = upper[points, own] = -np.inf
+    b_lower = lower.max(axis=1)
+    point, cluster = np.nonzero((upper >= b_lower[:, None]) & (upper > -np.inf))
+    pairs = -upper[point, cluster], -lower[point, cluster]
+    return Candidates(a_lower, a_upper, -b_lower, point + start, cluster, *pairs)

@@ -7,7 +7,7 @@ cluster, and the clusters that can be the nearest other cluster.
 
 By default, b is the mean distance to the nearest other cluster. Depending on the option `between`,
 b may instead be the mean distance to the furthest cluster, or to all points of other clusters. This
-module does not compute bounds for these two cases (see other_means).
+module does not compute bounds for these two cases (see mean_distance_bounds).
 
 The array x (m, d) holds the points for which mean distances are computed, and own_cluster (m,)
 holds their cluster numbers among the k clusters of the partition. The array y (n, d) holds the
@@ -50,11 +50,10 @@ SILHOUETTE_COLUMNS = ("a", "b", "lower", "upper")
 
 
 class MeanDistances(NamedTuple):
-    """Bounds (m,) on the mean distances a and b of m points (see the module docstring).
+    """Bounds (m,) on the mean distances a and b of m points.
 
-    The field neighbor is the number of the cluster that b refers to. If there is no other cluster,
-    neighbor is -1 and b is NaN. The field neighbor is also -1 if b is the mean over all other
-    clusters.
+    The number `neighbor` of the cluster that b refers to is -1 if b is the mean over all other
+    clusters, or if there is no other cluster. In the latter case, b is NaN.
     """
 
     a_lower: Floats
@@ -65,14 +64,13 @@ class MeanDistances(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether a and b are known exactly, that is, whether their bounds coincide."""
+        """Whether the bounds on a and b coincide."""
         return self.a_lower is self.a_upper and self.b_lower is self.b_upper
 
     def silhouettes(self, sizes: Floats | Integers) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds, each (m,), on the silhouettes of the m points.
+        """Return bounds (m,) on the silhouettes of points in clusters of the given sizes (m,).
 
-        `sizes` (m,) holds the sizes of the points' clusters. The silhouette of a point that is
-        alone in its cluster is 0.
+        The silhouette of a point that is alone in its cluster is 0.
         """
         alone = sizes == 1
         lower = np.where(alone, 0.0, _silhouette_values(self.a_upper, self.b_lower))
@@ -85,11 +83,9 @@ class MeanDistances(NamedTuple):
     ) -> Floats:
         """Return four rows (4, m): a, b, and the lower and upper bounds on the silhouettes.
 
-        `sizes` (m,) holds the sizes of the points' clusters. The distances a and b are NaN where
-        they are not known exactly, and b is also NaN if there is no other cluster. The silhouettes
-        are NaN unless `is_clustering` is true. `is_clustering` is a single flag or one flag per
-        point (m,), and tells whether the partition has more than one cluster and fewer clusters
-        than points.
+        Means that are not known exactly are NaN. The silhouettes are NaN unless the partition has
+        more than one cluster and fewer clusters than points. `is_clustering` tells this, by a flag
+        for all points or one for each.
         """
         lower, upper = (np.where(is_clustering, s, np.nan) for s in self.silhouettes(sizes))
         a, b = self.a_lower, self.b_lower
@@ -145,11 +141,9 @@ class SecondMoments(NamedTuple):
 
 
 def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
-    """Return the sizes, means and variances of a partition's clusters, as ClusterMoments.
+    """Return the moments of a partition's clusters, whose points are in memory.
 
-    The moments are computed from the points of the partition, which are in memory. The mean
-    distance from the points to the mean of their cluster is computed only for chebyshev and
-    minkowski, because their bounds need it. For other distances, the mean distance is set to 0.
+    mean_distances are 0 except for chebyshev and minkowski, whose bounds need them.
     """
     needs_distances = distance.name in ("chebyshev", "minkowski")
 
@@ -174,12 +168,7 @@ def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
 
 
 def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
-    """Return the SecondMoments of a partition's clusters, computed from their points y.
-
-    The second moments are the covariances of y, the covariances of |y - mean|^2 with y (skews), and
-    the variance of |y - mean|^2 (tails). Second moments tighten the lower bounds on mean Euclidean
-    distances. `clusters` holds the means of the same clusters.
-    """
+    """Return the second moments of clusters, which tighten the bounds on Euclidean distances."""
     k, dims = clusters.means.shape
     moments = SecondMoments(np.empty((k, dims, dims)), np.empty((k, dims)), np.empty(k))
     for i, points in enumerate(part.members):
@@ -205,13 +194,10 @@ class PartitionMoments(NamedTuple):
 def stream_moments(
     points: Points, *, with_second: bool
 ) -> tuple[pl.DataFrame, list[PartitionMoments]]:
-    """Return a table of all clusters, and a list with the moments of each partition.
+    """Return a table with one row per cluster, and the moments of each partition.
 
-    The table has one row per cluster, with the columns that identify it, its center and spread, and
-    its `number`. Clusters are numbered from 0 across all partitions. The moments hold the same
-    statistics (sizes, means, variances, ...) as arrays. The points are streamed, so they are never
-    all in memory. If with_second is true, the points are streamed again to compute the second
-    moments.
+    The table has the keys, center and spread of a cluster, and its `number`, from 0 across all
+    partitions. The points are streamed, and with_second streams them once more.
     """
     clusters = points.clusters.drop("number")
     if points.distance.name != "cosine":
@@ -227,49 +213,25 @@ def stream_moments(
 
 
 def _extract_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
-    """Return the moments of one partition, converted from the columns of a frame to arrays.
-
-    `part` holds one partition's rows from the table of stream_moments. The columns of `part` are
-    number, size, mean_distance, zeros and the vectors. The column mean_distance holds the mean
-    distance from the points to their mean, and zeros holds the number of zero vectors. `points`
-    specifies which columns store the vectors.
-    """
-
-    def vector_matrix(kind: str) -> Floats:
-        """Return one vector per cluster (k, d): the means (m), variances (v) or centers (c)."""
-        return points.form.to_matrix(part, kind)
-
-    def number_array(name: str) -> Floats:
-        """Return the column with this name as an array (k,), with one number per cluster."""
-        return part[name].cast(pl.Float64).to_numpy()
-
-    clusters = ClusterMoments(
-        sizes=number_array("size"),
-        means=vector_matrix("m"),
-        variances=vector_matrix("v"),
-        mean_distances=number_array("mean_distance"),
-        n_zero_vectors=number_array("zeros"),
+    """Return the moments of the partition with these rows of the table of stream_moments."""
+    form = points.form
+    sizes, mean_distances, n_zero_vectors = (
+        part[name].cast(pl.Float64).to_numpy() for name in ("size", "mean_distance", "zeros")
     )
-    return PartitionMoments(part["number"][0], clusters, vector_matrix("c"), None)
+    means, variances = form.to_matrix(part, "m"), form.to_matrix(part, "v")
+    clusters = ClusterMoments(sizes, means, variances, mean_distances, n_zero_vectors)
+    return PartitionMoments(part["number"][0], clusters, form.to_matrix(part, "c"), None)
 
 
 def join_cluster_numbers(rows: pl.LazyFrame, by: list[str], table: pl.DataFrame) -> pl.LazyFrame:
-    """Return `rows`, one row per point, with each point's cluster number added as `number`.
-
-    `table` has one row per cluster, with its number (see stream_moments). `by` lists the columns
-    that identify a cluster in both frames.
-    """
+    """Return the points with the `number` of their cluster in the table of stream_moments."""
     return join_small(rows, by, table.lazy().select(*by, "number"))
 
 
 def _add_second_moments(
     points: Points, table: pl.DataFrame, moments: list[PartitionMoments]
 ) -> list[PartitionMoments]:
-    """Return the moments of each partition, with second moments from another pass over the points.
-
-    `table` has one row per cluster, with the columns that identify the cluster and its number (see
-    stream_moments). `moments` holds the moments of all partitions.
-    """
+    """Return the moments with second moments, from another pass over the points."""
     sums = _SecondMomentSums(moments, points.form.dims)
 
     def add_to_second_moments(batch: pl.DataFrame) -> pl.DataFrame:
@@ -278,7 +240,7 @@ def _add_second_moments(
             sums.add(points.form.to_matrix(batch, "x"), batch["number"].to_numpy())
         return batch.select("number").clear()
 
-    rows = points.kept_rows.select(*points.cluster_keys, *points.vector_columns("x"))
+    rows = points.kept_rows.select(*points.cluster_keys, *points.form.columns("x"))
     numbered = join_cluster_numbers(rows, points.cluster_keys, table)
     nothing = map_stream(numbered, add_to_second_moments, pl.Schema({"number": pl.Int64()}))
     nothing.collect(engine="streaming")
@@ -286,17 +248,10 @@ def _add_second_moments(
 
 
 class _SecondMomentSums:
-    """Sums over the points of each cluster, from which the second moments are computed.
-
-    The sums cover the clusters of all partitions. Batches of points may be added from any thread.
-    """
+    """Sums over the points of the clusters of all partitions, which any thread may add to."""
 
     def __init__(self, moments: list[PartitionMoments], dims: int) -> None:
-        """Initialize all sums of each cluster to 0.
-
-        The points have `dims` coordinates. `moments` holds the sizes, means and variances of the
-        clusters of each partition.
-        """
+        """Initialize the sums to 0."""
         self._moments = moments
         self._sizes = np.concatenate([np.zeros(0), *(m.clusters.sizes for m in moments)])
         self._means = np.concatenate([np.zeros((0, dims)), *(m.clusters.means for m in moments)])
@@ -307,11 +262,7 @@ class _SecondMomentSums:
         self._lock = Lock()
 
     def add(self, x: Floats, numbers: Integers) -> None:
-        """Add the products of the coordinates of points x (m, d) to the sums of their clusters.
-
-        `numbers` (m,) holds the number of each point's cluster among the clusters of all
-        partitions.
-        """
+        """Add points x (m, d) to the sums of their clusters, which have the given numbers (m,)."""
         order = np.argsort(numbers, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(numbers[order], prepend=-1)), len(order))
         for start, end in pairwise(ends):
@@ -324,10 +275,7 @@ class _SecondMomentSums:
                     total[number] += part
 
     def add_to_moments(self) -> list[PartitionMoments]:
-        """Return the moments of each partition, with the second moments computed from the sums.
-
-        All points must have been added before this call.
-        """
+        """Return the moments of each partition, with the second moments of all added points."""
         with_second = []
         for moments in self._moments:
             rows = slice(moments.start, moments.start + len(moments.centers))
@@ -346,9 +294,7 @@ class _SecondMomentSums:
 class SquaredMeans:
     """Exact mean squared distances: the squared distance to the mean plus the total variance.
 
-    The mean and the total variance are those of the cluster. Matrices have the shape (k, m), with
-    one row per cluster and one column per point, so that operations on all points run along the
-    rows.
+    Matrices have the shape (k, m), so that operations on all points run along the rows.
     """
 
     def __init__(self, clusters: ClusterMoments, distance: Distance, between: Between) -> None:
@@ -370,11 +316,7 @@ class SquaredMeans:
         self._constants = np.einsum("ij,ij->i", offsets, offsets) + self._total_variances
 
     def means(self, x: Floats, own_cluster: Integers, *, with_neighbor: bool) -> MeanDistances:
-        """Return the exact mean distances a and b for the points x (m, d).
-
-        `own_cluster` (m,) holds the cluster index of each point. The field neighbor is meaningful
-        only if with_neighbor is true, because computing it takes additional time.
-        """
+        """Return a and b for points x (m, d), and neighbor only if with_neighbor is true."""
         y = x.T - self._origin[:, None]
         squares = np.einsum("ij,ij->j", y, y)
         # |x|^2 is left out, because it is the same for all clusters.
@@ -417,33 +359,19 @@ class SquaredMeans:
         return reduce_others(means, own_cluster, self._clusters.sizes, self._between)
 
     def _zero_vectors(self, x: Floats) -> Integers:
-        """Return the indices of the zero vectors among points x (m, d), or none for sqeuclidean.
-
-        The cosine distance from a zero vector to any other point is set to 1 instead of being
-        computed.
-        """
+        """Return the indices of the zero vectors among points x (m, d), or none for sqeuclidean."""
         possible = self._is_cosine and self._clusters.n_zero_vectors.any()
         return np.flatnonzero(~x.any(axis=1)) if possible else np.arange(0)
 
     def _recompute_own(self, x: Floats, own_cluster: Integers) -> Floats:
-        """Return the mean squared distances (m,) from points x (m, d) to their own clusters.
-
-        `own_cluster` (m,) holds the indices of these clusters. Each mean is taken over all points
-        of a cluster, including the point itself. The computation uses coordinate differences, which
-        lose no precision, unlike the matrix product that `means` computes first.
-        """
+        """Return a (m,) of the point itself included, from differences, which lose no digits."""
         offsets = x - self._clusters.means[own_cluster]
         squares = np.einsum("ij,ij->i", offsets, offsets)
         squares = np.where(squares < self._square_errors[own_cluster], 0.0, squares)
         return squares + self._total_variances[own_cluster]
 
     def _recompute_others(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
-        """Return the mean squared distances (m,) to other clusters, and the clusters' indices.
-
-        `own_cluster` (m,) holds the cluster index of each point of x (m, d). The computation uses
-        coordinate differences, which lose no precision, unlike the matrix product that `means`
-        computes first.
-        """
+        """Return the distances (m,) and indices (m,) of other clusters, as _recompute_own does."""
         squares = np.zeros((len(x), len(self._constants)))
         for i in range(x.shape[1]):
             squares += (x[:, i, None] - self._clusters.means[:, i]) ** 2
@@ -452,11 +380,10 @@ class SquaredMeans:
 
 
 def exclude_self(means: Floats, sizes: Floats) -> Floats:
-    """Return the mean distances (m,) from points to the other points of their clusters.
+    """Return the mean distances (m,) to the other points of clusters with the given sizes (m,).
 
-    `means` (m,) holds the mean distances from the points to all points of their clusters, including
-    the distance 0 from each point to itself. `sizes` (m,) holds the sizes of these clusters. The
-    result is 0 for a point that is alone in its cluster.
+    `means` (m,) include the distance 0 from each point to itself. The result is 0 for a point that
+    is alone in its cluster.
     """
     return np.where(sizes == 1, 0.0, means * sizes / np.maximum(sizes - 1, 1))
 
@@ -469,12 +396,7 @@ def simplified_means(
     distance: Distance,
     between: Between,
 ) -> MeanDistances:
-    """Return the distances from points x (m, d) to the centers of their own and of other clusters.
-
-    The simplified silhouette uses distances to centers instead of mean distances. `own_cluster`
-    (m,) holds the cluster index of each point. `sizes` (k,) and `centers` (k, d) hold the sizes and
-    the centers of the clusters. For a point that is alone in its cluster, a is 0.
-    """
+    """Return the distances from points x (m, d) to the centers (k, d) of clusters, as a and b."""
     means = distance_matrix(x, centers, distance)
     a = np.where(sizes[own_cluster] == 1, 0.0, take_own_means(means, own_cluster))
     b, neighbor = reduce_others(means, own_cluster, sizes, between)
@@ -482,11 +404,9 @@ def simplified_means(
 
 
 def take_own_means(means: Floats, own_cluster: Integers) -> Floats:
-    """Return the entries (m,) of `means` (m, k) for each point's own cluster.
+    """Return the entries (m,) of `means` (m, k) for the own clusters, and set them to infinity.
 
-    `own_cluster` (m,) holds the cluster index of each point. The returned entries of `means` are
-    then replaced with infinity, so that the smallest entry of a row is the mean distance to the
-    nearest other cluster.
+    The smallest entry of a row is then the mean distance to the nearest other cluster.
     """
     points = np.arange(len(means))
     a = means[points, own_cluster]
@@ -516,11 +436,7 @@ class DistanceSums:
         self._targets = [TargetPoints(y, distance) for y in part.members]
 
     def pair_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Return, for each of q pairs, the sum of the distances from a point to a cluster's points.
-
-        Pair i consists of the point x[points[i]] and the cluster with the index clusters[i]. The
-        array x has shape (m, d), and `points` and `clusters` have shape (q,).
-        """
+        """Return the sums (q,) of the distances from x[points[i]] to all points of clusters[i]."""
         sums = np.empty(len(points))
 
         def set_cluster_sums(number: int, points: Integers, pairs: Integers) -> None:
@@ -538,11 +454,7 @@ class DistanceSums:
         return sums
 
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Return the sums (q,) of the distances from q points to all points of their own clusters.
-
-        Point i is x[points[i]], in the cluster with the index clusters[i]. A subclass may provide
-        these sums without computing distances.
-        """
+        """Return pair_sums for the points' own clusters, which a subclass may already know."""
         return self.pair_sums(x, points, clusters)
 
     _points_per_call: int | None = _POINTS_PER_CALL
@@ -571,13 +483,11 @@ class SortedCoordinates:
         self.intervals = np.hstack([none, *(intervals for _, _, intervals in by_cluster)])
 
     def _sort(self, points: Floats) -> tuple[Floats, Floats, SmallIntegers]:
-        """Return three arrays for the points (n, d) of one cluster.
+        """Return the sorted coordinates (d, n) of the points (n, d) of a cluster, and more.
 
-        The first array (d, n) holds the sorted values of each coordinate. The second array (n,)
-        holds the sum of the cityblock distances from each point to all points of the cluster. For
-        each coordinate of each point, the third array (d, n) holds the index of the interval that
-        contains the coordinate. The endpoints of the intervals are in self.nodes. Intervals are
-        numbered from 0.
+        The second array (n,) holds the sum of the distances from each point to all points of the
+        cluster. The third (d, n) holds the index, from 0, of the interval between self.nodes that
+        contains a coordinate.
         """
         columns, sums = np.array(points.T, order="C"), np.zeros(len(points))
         intervals = np.empty(columns.shape, np.uint8)
@@ -594,8 +504,8 @@ class SortedCoordinates:
 def sort_order(x: Floats) -> Integers:
     """Return the indices that sort the numbers x, like argsort, but in a third of the time.
 
-    The numbers are first sorted as 16-bit integers, for which numpy uses a radix sort. The result
-    is then sorted exactly, because numpy's stable sort is fast for nearly sorted numbers.
+    The numbers are first sorted as 16-bit integers, for which numpy uses a radix sort, and then
+    exactly, because numpy's stable sort is fast for nearly sorted numbers.
     """
     if not len(x):
         return np.arange(0)
@@ -610,10 +520,8 @@ def sort_order(x: Floats) -> Integers:
 def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats:
     """Return, for each number in x (m,), the sum of its absolute differences from y (n,).
 
-    The result is computed from running sums of y instead of m * n differences. Both x and y must be
-    sorted. For each number in x, `below` (m,) holds the count of smaller numbers in y. Numbers in y
-    that are equal to the number in x may or may not be counted. If `below` is None, it is computed
-    by binary search.
+    It is computed from running sums of y. Both x and y must be sorted. For each number in x,
+    `below` (m,) counts the smaller numbers in y; equal ones may or may not be counted.
     """
     # Numbers are taken relative to the median, so that equal numbers sum to exactly 0, and an
     # outlier costs no digits.
@@ -630,11 +538,7 @@ class SortedDistanceSums(DistanceSums):
     def __init__(
         self, part: Partition, distance: Distance, coordinates: SortedCoordinates, own_sums: Floats
     ) -> None:
-        """Store a partition's sorted coordinates, and one sum of distances per query.
-
-        `own_sums` (m,) holds, for each query (a point whose silhouette is computed), the sum of the
-        distances to all points of its own cluster.
-        """
+        """Store the sorted coordinates, and each query's sum (m,) over its own cluster."""
         super().__init__(part, distance)
         self._coordinates = coordinates
         self._own_sums = own_sums
@@ -642,11 +546,7 @@ class SortedDistanceSums(DistanceSums):
     _points_per_call = None
 
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:  # noqa: ARG002
-        """Return the sums (q,) of the distances from q points to all points of their own clusters.
-
-        `points` (q,) holds the indices of queries. The sums were computed when the coordinates were
-        sorted, so x and clusters are not used.
-        """
+        """Return the sums (q,) that were computed when the coordinates were sorted."""
         return np.asarray(self._own_sums[points])
 
     def _cluster_sums(self, x: Floats, number: int) -> Floats:
@@ -669,13 +569,10 @@ def call_by_cluster(
     work_per_pair: int,
     points_per_call: int | None = None,
 ) -> None:
-    """Call a function in several threads for all point-cluster pairs, grouped by cluster.
+    """Call a function in several threads for all pairs of x[points[i]] and clusters[i], by cluster.
 
-    Pair i consists of the point with the index points[i] and the cluster with the index
-    clusters[i], which is less than n_clusters. Each call passes the index of a cluster, the indices
-    of points paired with this cluster, and the indices i of these pairs. A call handles at most
-    `points_per_call` pairs. `work_per_pair` is roughly the number of values that the function
-    processes for each pair.
+    Each call passes a cluster, points that are paired with it, and the indices i of these pairs, at
+    most `points_per_call`. `work_per_pair` is roughly the number of values processed for a pair.
     """
     # numpy uses a radix sort for 16-bit integers.
     keys = clusters.astype(np.uint16) if n_clusters < 2**16 else clusters

@@ -9,7 +9,7 @@ and between clusters, respectively.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from polars_clustereval.base.checks import (
     Frame,
     Keys,
     NoiseAs,
-    is_number,
+    is_whole_number,
     raise_on_collect,
     show_value,
 )
@@ -54,41 +54,28 @@ _TIE_TOLERANCE = 1e-10
 
 
 def _check_whole_number(name: str, x: float, least: int) -> int:
-    """Return x, the value that the user passed for the parameter `name`, as an int.
-
-    Raise an error unless x is a whole number >= `least`.
-    """
-    if not (is_number(x) and least <= float(x) < 1e15 and float(x) == int(x)):
+    """Return the argument x as an int, or raise an error unless it is whole and >= `least`."""
+    if not (is_whole_number(x, least) and float(x) < 1e15):
         raise ClusterEvalError(f"{name}: expected a whole number >= {least}, got {show_value(x)}")
     return int(x)
 
 
 def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.LazyFrame:
-    """Return `rows`, the points of all partitions, with checks that run when `rows` is collected.
+    """Return the points `rows` with checks that run before any distances are computed."""
 
-    Before any distances are computed, the checks raise an error if any point has no finite
-    distance, or if a partition has more than max_points points. `points` holds the same points, and
-    is used to compute the size of each partition.
-    """
-    greatest = points.row_counts.select(pl.col("n").max())
-    check = partial(_check_max_points, max_points=max_points)
-    return raise_on_collect(points.with_fault_check(rows), greatest, check)
+    def check_size(largest: pl.DataFrame) -> None:
+        """Raise an error if the largest partition, if any, has more than max_points points."""
+        n = largest.item() or 0
+        if n > max_points:
+            pairs = n * (n - 1) // 2
+            raise ClusterEvalError(
+                f"max_points: expected at most {max_points} points in a partition, got {n} "
+                f"({pairs} pairs, about {pairs // 10000 + 1} MB in DuckDB); raise max_points, or "
+                "take a sample"
+            )
 
-
-def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
-    """Raise an error if the largest partition has more than max_points points.
-
-    `largest_size` contains a single value: the number of points in the largest partition, or NULL
-    if there are no partitions.
-    """
-    n = largest_size.item() or 0
-    if n > max_points:
-        pairs = n * (n - 1) // 2
-        raise ClusterEvalError(
-            f"max_points: expected at most {max_points} points in a partition, got {n} "
-            f"({pairs} pairs, about {pairs // 10000 + 1} MB in DuckDB); raise max_points, or take "
-            "a sample"
-        )
+    largest = points.row_counts.select(pl.col("n").max())
+    return raise_on_collect(points.with_fault_check(rows), largest, check_size)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -96,26 +83,10 @@ def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-class _PairDistances(NamedTuple):
-    """The distances between all pairs of points of one partition, and its connectivity index.
-
-    `within` (pairs,) holds the distances of pairs in the same cluster, and `between` (pairs,) holds
-    the distances of all other pairs.
-    """
-
-    within: Floats
-    between: Floats
-    connectivity: float
-
-
-def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDistances:
-    """Return the distances between all pairs of points of a partition, and its connectivity index.
-
-    Connectivity is a sum over the n_neighbors nearest neighbors of each point. The j-th nearest
-    neighbor contributes 1 / j if it belongs to a different cluster than the point does. `part`
-    holds the coordinates, and `points` specifies the distance and the factors by which the
-    coordinates are multiplied.
-    """
+def _measure_pairs(
+    part: Partition, points: Points, n_neighbors: int
+) -> tuple[Floats, Floats, float]:
+    """Return the distances of pairs within and between clusters, and the connectivity."""
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())
     within, between = np.empty(n_within), np.empty(n * (n - 1) // 2 - n_within)
@@ -136,15 +107,14 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
         between_start, between_stop = between_stop, between_stop + len(block_between)
         within[within_start:within_stop] = block_within
         between[between_start:between_stop] = block_between
-    return _PairDistances(within, between, connectivity)
+    return within, between, connectivity
 
 
 def _scale_points(x: Floats, points: Points) -> Floats:
-    """Return the user's points x (m, d), multiplied by the factors derived from the weights.
+    """Return the user's points x (m, d), multiplied by their factors, and scaled for cosine.
 
-    For cosine, the points are also scaled to length 1. The computation is the same as in DuckDB, so
-    both engines round identically. The result is in Fortran order, so the values of each coordinate
-    are contiguous in memory.
+    The computation is the same as in DuckDB, so both engines round identically. The result is in
+    Fortran order, so the values of each coordinate are contiguous in memory.
     """
     x = np.asfortranarray(x * np.array(points.form.factors))
     if points.distance.name == "cosine":
@@ -160,10 +130,8 @@ def _connectivity(
 ) -> float:
     """Return the sum of 1 / rank over the nearest neighbors that are in another cluster.
 
-    For each point, the n_neighbors nearest of the other points are used. Neighbors at the same
-    distance share their ranks. `d` (m, n) holds the distances from m points to all n points of the
-    partition, where the distance from a point to itself is infinite. `in_other_cluster` (m, n) is
-    true for pairs of points in different clusters.
+    Neighbors at the same distance share their ranks. `d` (m, n) holds the distances from m points
+    to all n points, where the distance from a point to itself is infinite.
     """
     reach = np.partition(d, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
     slack = 1e-14 if distance.name == "cosine" else 0.0
@@ -186,12 +154,10 @@ def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
 
 
 def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
-    """Return the numbers of concordant and discordant comparisons of distances.
+    """Return the numbers of concordant (within < between) and discordant comparisons of keys.
 
-    `within` and `between` hold the sorted rank keys of the distances within and between clusters. A
-    comparison is concordant if the distance within clusters is smaller than the distance between
-    clusters, and discordant if it is larger. The counts are Python integers, because they may
-    exceed the largest integer that Float64 represents exactly.
+    The counts are Python integers, because they may exceed the largest integer that Float64
+    represents exactly.
     """
     concordant = discordant = 0
     for start in range(0, len(within), DISTANCES_PER_BLOCK):
@@ -208,10 +174,7 @@ def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
 
 
 def _count_within_least(within: Floats, between: Floats, count: int) -> int:
-    """Return how many of the `count` smallest distances are distances within clusters.
-
-    `within` and `between` hold the sorted distances within and between clusters.
-    """
+    """Return how many of the `count` smallest sorted distances are distances within clusters."""
     low, high = max(0, count - len(between)), min(count, len(within))
     while low < high:
         middle = (low + high) // 2
@@ -223,11 +186,10 @@ def _count_within_least(within: Floats, between: Floats, count: int) -> int:
 
 
 def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
-    """Return the differences S - least and greatest - least, keyed by name.
+    """Return the differences S - least and greatest - least, whose quotient is the C index.
 
-    The quotient of the two differences is the C index. `within` and `between` hold the sorted
-    distances within and between clusters. S is the sum of the N distances within clusters, least is
-    the sum of the N smallest of all distances, and greatest is the sum of the N largest.
+    S is the sum of the N distances within clusters, least is the sum of the N smallest of all
+    distances, and greatest is the sum of the N largest.
     """
     n_within, n_between = len(within), len(between)
     i = _count_within_least(within, between, n_within)
@@ -249,31 +211,22 @@ def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
 
 
 def _rank_statistics(part: Partition, points: Points, n_neighbors: int) -> pl.DataFrame:
-    """Return a row with the _RANK_STATISTICS of a partition, which are NULL if undefined.
-
-    Connectivity uses the n_neighbors nearest neighbors of each point. `points` specifies the
-    distance and the factors by which the coordinates are multiplied.
-    """
+    """Return a row with the _RANK_STATISTICS of a partition, which are NULL if undefined."""
     n, n_clusters = len(part.x), len(part.sizes)
     values: dict[str, float | None] = dict.fromkeys(_RANK_STATISTICS)
     if n >= 2:
         values["connectivity"] = 0.0
     if n_clusters >= 2:
-        distances = _measure_pairs(part, points, n_neighbors)
-        values["connectivity"] = distances.connectivity
+        within, between, values["connectivity"] = _measure_pairs(part, points, n_neighbors)
         if n_clusters < n:
-            values |= _single_rank_statistics(distances.within, distances.between, points.distance)
+            values |= _single_rank_statistics(within, between, points.distance)
     return pl.DataFrame([values], schema=_RANK_STATISTICS)
 
 
 def _single_rank_statistics(
     within: Floats, between: Floats, distance: Distance
 ) -> dict[str, float | None]:
-    """Return the _RANK_STATISTICS of a partition, except connectivity, keyed by name.
-
-    `within` and `between` hold the distances of all pairs within and between clusters. Both arrays
-    are overwritten.
-    """
+    """Return the _RANK_STATISTICS other than connectivity, and overwrite the distances."""
     within.sort()
     between.sort()
     values: dict[str, float | None] = {
@@ -296,11 +249,7 @@ def _rank_statistics_of_many(parts: Partitions, points: Points, n_neighbors: int
 
 
 def _pair_sizes(points: Points) -> pl.LazyFrame:
-    """Return n_within_pairs and n_between_pairs of each partition, as Decimal.
-
-    n_within_pairs counts the pairs of points in the same cluster, and n_between_pairs counts the
-    pairs of points in different clusters.
-    """
+    """Return n_within_pairs and n_between_pairs of each partition, as Decimal."""
     n = pl.col("n")
     within, pairs = count_pairs(n).sum(), count_pairs(n.sum())
     counts = {"n_within_pairs": within, "n_between_pairs": pairs - within}
@@ -314,10 +263,7 @@ def _pair_sizes(points: Points) -> pl.LazyFrame:
 
 
 def _pairwise_indices() -> Terms:
-    """Return the indices of a partition as expressions, keyed by name.
-
-    The expressions read the columns of _pair_sizes and _RANK_STATISTICS.
-    """
+    """Return the indices, from the columns of _pair_sizes and _RANK_STATISTICS."""
     concordant, discordant = pl.col("concordant"), pl.col("discordant")
     mean_within, mean_between = pl.col("mean_within"), pl.col("mean_between")
     n_within, n_between = to_double(pl.col("n_within_pairs")), to_double(pl.col("n_between_pairs"))
@@ -463,32 +409,12 @@ def pairwise_report(
 
 
 #: The columns from which the indices of a partition are computed, named as in kernels.pair_ranks.
-_RANK_STATISTICS = pl.Schema(
-    dict.fromkeys(
-        (
-            "mean_within",
-            "mean_between",
-            "within_minus_least",
-            "greatest_minus_least",
-            "concordant",
-            "discordant",
-            "connectivity",
-        ),
-        pl.Float64(),
-    )
+_STATISTICS_NAMES = (
+    *("mean_within", "mean_between", "within_minus_least", "greatest_minus_least"),
+    *("concordant", "discordant", "connectivity"),
 )
+_RANK_STATISTICS = pl.Schema(dict.fromkeys(_STATISTICS_NAMES, pl.Float64()))
 _PAIRWISE_COLUMNS = (
-    "n",
-    "n_dropped",
-    "n_noise",
-    "n_clusters",
-    "n_within_pairs",
-    "n_between_pairs",
-    "c_index",
-    "gamma",
-    "g_plus",
-    "tau",
-    "mcclain_rao",
-    "point_biserial",
-    "connectivity",
+    *("n", "n_dropped", "n_noise", "n_clusters", "n_within_pairs", "n_between_pairs"),
+    *("c_index", "gamma", "g_plus", "tau", "mcclain_rao", "point_biserial", "connectivity"),
 )

@@ -24,11 +24,9 @@ def point_fault_error(
 ) -> ClusterEvalError:
     """Return the error for vectors without finite distances, including the number of faulty rows.
 
-    `rows` holds the points to evaluate, and its column `length` holds the number of coordinates of
-    each point. `raw` holds one expression per coordinate, as passed by the user. If the coordinates
-    are columns, `names` holds their names. The error message identifies the first faulty row by its
-    partition and, if the user passed ids (`has_id`), by its id. `keys` maps the internal names of
-    the partition columns to the user's names. If no row is faulty, the distances `underflow` or
+    `raw` holds one expression per coordinate, as passed by the user, and `names` their names if
+    they are columns. The message identifies the first faulty row by its partition (`keys`) and, if
+    the user passed ids (`has_id`), by its id. If no row is faulty, the distances `underflow` or
     overflow.
     """
     dims = len(raw)
@@ -75,12 +73,9 @@ def _point_fault_parts(
 ) -> tuple[str | Setting, ...]:
     """Return the parts of the error message for vectors that have no finite distances.
 
-    `dims` is the number of coordinates that vectors should have, and `place` is the result of
-    _row_place. If the coordinates are columns, `names` holds their names. `facts` contains the
-    number of faulty rows (rows) and the smallest number of coordinates in any of them (length). For
-    each coordinate i, `facts` also contains the number of rows in which the coordinate is NULL or
-    not finite (bad_i), and one such value as text (first_i). If there are no faulty rows, the error
-    is caused by an overflow of the distances.
+    `facts` contains the number of faulty rows (rows), their smallest number of coordinates (length)
+    and, for each coordinate i, in how many rows it is NULL or not finite (bad_i), and one such
+    value as text (first_i). If there are no faulty rows, the distances overflow.
     """
     rows = facts["rows"]
     if not rows:
@@ -104,12 +99,7 @@ def _point_fault_parts(
 
 
 def _faulty_columns(counts: Sequence[int], names: Sequence[str]) -> str:
-    """Return the part of an error message that states how many faulty rows each column has.
-
-    `counts` holds one number per coordinate. If the coordinates are columns, `names` holds their
-    names. The result is empty if there are no names. The result is also empty if only one column is
-    faulty, because the rest of the error message names that column.
-    """
+    """Return how many faulty rows each named column has, if more than one is faulty."""
     shown = [f"{n} in column {name}" for n, name in zip(counts, names, strict=False) if n]
     more = ", ..." if len(shown) > _MAX_NAMED else ""
     return f": {', '.join(shown[:_MAX_NAMED])}{more}" if len(shown) > 1 else ""
@@ -120,11 +110,10 @@ _MAX_NAMED = 8
 
 
 def _finite_rows_advice(names: Sequence[str], value: str) -> tuple[str | Setting, ...]:
-    """Return the end of an error message on non-finite coordinates: how to exclude their rows.
+    """Return how to exclude the rows with non-finite coordinates.
 
-    For NULL, the message suggests an option. For other values, the message shows a call to filter,
-    but the result is empty if there are no names, or more names than a user would want to copy.
-    `names` lists the coordinate columns, and `value` is the non-finite value as text.
+    For NULL, this is an option, and for other values a call to filter, unless there are no names,
+    or more names than a user would want to copy.
     """
     if value == "NULL":
         return ": ", Setting("missing", "drop")

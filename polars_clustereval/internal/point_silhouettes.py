@@ -1,58 +1,194 @@
-"""point_silhouettes: the silhouettes of queries, computed from their mean distances.
+"""point_silhouettes: the options of silhouettes, and the silhouettes of queries.
 
-A query is a point whose silhouette is computed (see silhouette_queries).
+A query is a point whose silhouette is computed. The queries are either all points or the points in
+a sample.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
 
+from polars_clustereval.base.checks import (
+    check_choice,
+    check_column,
+    check_confidence,
+    check_random_state,
+    is_number,
+    is_whole_number,
+    show_value,
+)
+from polars_clustereval.base.deferral import collect_now
+from polars_clustereval.errors import ClusterEvalError
+
+from .centroids import PointOptions, Points, read_points
 from .kernels.distance_blocks import DISTANCES_PER_BLOCK
+from .kernels.other_clusters import Between
 from .kernels.partitions import Partition, Partitions, map_partitions
 from .kernels.small_partitions import own_and_other_means
 from .kernels.streams import map_stream, split_batch
-from .mean_distance_bounds import make_mean_distance_function, partition_means
+from .mean_distance_bounds import (
+    make_mean_distance_function,
+    other_partition_means,
+    partition_means,
+)
 from .mean_distances import (
     SILHOUETTE_COLUMNS,
     MeanDistances,
     join_cluster_numbers,
     stream_moments,
 )
-from .other_means import other_partition_means
-from .silhouette_queries import SilhouetteOptions, follows_from_moments, is_squared_distance
 from .silhouette_sampling import draw_points, estimate_silhouettes, mark_queries
 
 if TYPE_CHECKING:
-    from .centroids import Points
+    from collections.abc import Sequence
+
+    from polars_clustereval.base.checks import Column
+
     from .distances import Distance
     from .kernels.arrays import Booleans, Floats, Integers
+    from .vectors import Vector
+
+# ----------------------------------------------------------------------------------------------
+# Options
+# ----------------------------------------------------------------------------------------------
+
+Method = Literal["exact", "simplified", "bounds", "sample"]
+#: Methods that yield silhouettes of single points.
+MeansMethod = Literal["exact", "sample"]
+
+
+class SilhouetteOptions(NamedTuple):
+    """Options of silhouette_score."""
+
+    method: str = "exact"
+    tolerance: float | None = None
+    sample_size: int | None = None
+    confidence: float = 0.95
+    random_state: int = 0
+    reference_size: int | None = None
+    between: Between = "nearest"
+
+    def draws_references(self, distance: Distance) -> bool:
+        """Return whether mean distances are estimated from references."""
+        return self.reference_size is not None and not distance.is_squared
+
+
+def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
+    """Return the options unchanged, or raise an error if one is invalid."""
+    method, tolerance, size, confidence, state, references, _ = options
+    check_choice("method", method, get_args(Method))
+    if tolerance is not None and not (is_number(tolerance) and float(tolerance) > 0):
+        raise ClusterEvalError(f"tolerance: expected a number > 0, got {show_value(tolerance)}")
+    if tolerance is not None and method != "exact":
+        raise ClusterEvalError(f"tolerance: needs method 'exact', got method '{method}'")
+    if size is not None and method != "sample":
+        raise ClusterEvalError(f"sample_size: needs method 'sample', got method '{method}'")
+    is_given = size is not None or (method == "sample" and references is None)
+    if is_given and not is_whole_number(size, 1):
+        raise ClusterEvalError(f"sample_size: expected a whole number >= 1, got {show_value(size)}")
+    if references is not None and method != "sample":
+        raise ClusterEvalError(f"reference_size: needs method 'sample', got method '{method}'")
+    if references is not None and not is_whole_number(references, 2):
+        raise ClusterEvalError(
+            f"reference_size: expected a whole number >= 2, got {show_value(references)}"
+        )
+    _check_between(options)
+    check_confidence(confidence)
+    check_random_state(state)
+    return options
+
+
+def _check_between(options: SilhouetteOptions) -> None:
+    """Raise an error if `between` is unknown or incompatible with another option."""
+    between, method = options.between, options.method
+    check_choice("between", between, get_args(Between))
+    if between == "nearest":
+        return
+    if method == "bounds":
+        raise ClusterEvalError(
+            f"between: '{between}' needs method 'exact', 'simplified' or 'sample', "
+            f"got method '{method}'"
+        )
+    for name in ("tolerance", "reference_size"):
+        value = getattr(options, name)
+        if value is not None:
+            raise ClusterEvalError(
+                f"between: '{between}' cannot be combined with {name}, got {name} "
+                f"{show_value(value)}"
+            )
+
+
+def read_queried_points(
+    frame: pl.DataFrame | pl.LazyFrame,
+    vector: Vector,
+    cluster: Column,
+    id: Column | None = None,  # noqa: A002 -- the name in the tables
+    *,
+    point_options: PointOptions,
+    options: SilhouetteOptions,
+    results: Sequence[str],
+    inner_key: pl.Expr | None = None,
+) -> Points:
+    """Return the user's rows as points, with the column id.
+
+    `results` and `inner_key` are passed on to read_rows. Centers are means. If the points are
+    streamed, the moments of their clusters are computed immediately, and if references are drawn
+    from them, the cluster sizes.
+    """
+    distance = point_options.distance.plain
+    point_options = replace(point_options, distance=distance, center="mean")
+    row_id: Any = "number" if id is None else check_column(frame.lazy(), id, "id")
+    streams, draws = follows_from_moments(distance, options), options.draws_references(distance)
+    read = partial(read_points, frame, vector, cluster, point_options, results=results)
+    points = read(row_id=row_id, inner_key=inner_key, is_eager=streams or draws)
+    if distance.is_squared or options.method != "bounds":
+        points = points.without_distances()
+    if not draws:
+        return points.precompute() if streams else points
+    spreads = collect_now(points.spreads)
+    if spreads["n_invalid"].sum():
+        raise points.fault_error()
+    return points.with_frames(spreads=spreads.lazy())
+
+
+def follows_from_moments(distance: Distance, options: SilhouetteOptions) -> bool:
+    """Return whether the moments of clusters suffice, so that the points can be streamed."""
+    return distance.is_squared or options.method in ("simplified", "bounds")
+
+
+# ----------------------------------------------------------------------------------------------
+# Silhouettes
+# ----------------------------------------------------------------------------------------------
 
 
 def point_silhouettes(
     points: Points, options: SilhouetteOptions, level: str, *, with_neighbor: bool
 ) -> pl.LazyFrame:
-    """Return one row per query, where the queries are all points or the points of a sample.
+    """Return one row per query.
 
     Each row contains the columns that identify the cluster, the mean distances a and b, the bounds
-    lower and upper on the silhouette, is_exact, and reference_variance. The mean distances are NULL
-    if only their bounds are known. The column reference_variance is the part of the variance of a
-    group's mean silhouette that is due to the random choice of references. The group of a point is
-    the point itself, its cluster or its partition, depending on whether `level` is 'point',
-    'cluster' or 'partition'. If with_neighbor is true, each row also contains the columns id and
-    neighbor, where neighbor is the cluster that b refers to.
+    lower and upper on the silhouette, is_exact, and reference_variance. a and b are NULL if only
+    their bounds are known. reference_variance is the part of the variance of a group's mean
+    silhouette that is due to the random choice of references. The group of a point is the point
+    itself, its cluster or its partition, depending on `level` ('point', 'cluster' or 'partition').
+    with_neighbor adds id and neighbor, the cluster that b refers to.
     """
     schema = _silhouette_schema(points)
     if options.draws_references(points.distance):
         evaluate = partial(
             _estimate_partition, schema=schema, distance=points.distance, level=level
         )
+        drawn = draw_points(
+            points, options.sample_size, options.reference_size, options.random_state
+        )
         columns = ["id", "is_query", "is_reference", "size", "is_odd"]
-        return map_partitions(draw_points(points, options), evaluate, schema, columns)
-    marked = mark_queries(points, options)
+        return map_partitions(drawn, evaluate, schema, columns)
+    marked = mark_queries(points, options.sample_size, options.random_state)
     if follows_from_moments(points.distance, options):
         queries = marked.kept_rows.filter("is_query")
         return _stream_silhouettes(points, queries, options, with_neighbor=with_neighbor)
@@ -68,7 +204,7 @@ def point_silhouettes(
 
 
 def _silhouette_schema(points: Points) -> pl.Schema:
-    """Return the schema of a frame of silhouettes: id, cluster, neighbor, and numeric columns."""
+    """Return the schema of a frame of silhouettes, without the partition columns."""
     types = points.rows.select("id", "cluster").collect_schema()
     single = {"singleton_no": pl.Int64()} if points.has_singletons else {}
     return pl.Schema(
@@ -85,7 +221,7 @@ def _silhouette_schema(points: Points) -> pl.Schema:
 
 
 def _as_series(rows: Floats) -> list[pl.Series]:
-    """Return the four rows (4, m) as Series named a, b, lower and upper, with NULL for NaN."""
+    """Return the four rows (4, m) as the SILHOUETTE_COLUMNS, with NULL for NaN."""
     named = zip(SILHOUETTE_COLUMNS, rows, strict=True)
     return [pl.Series(name, values).fill_nan(None) for name, values in named]
 
@@ -99,13 +235,7 @@ def _gather_neighbors(labels: pl.Series, indices: Integers) -> pl.Series:
 def _evaluate_partition(
     part: Partition, schema: pl.Schema, distance: Distance, options: SilhouetteOptions
 ) -> pl.DataFrame:
-    """Return one row per query of a partition: its silhouette, or bounds on the silhouette.
-
-    The queries are the points where is_query is true. `schema` is the schema of the result. With a
-    tolerance, some Euclidean silhouettes may be returned as bounds, as long as the mean width
-    (upper - lower) of all silhouettes does not exceed the tolerance. Exact silhouettes have a width
-    of 0.
-    """
+    """Return one row per query of a partition."""
     is_query = part.rows["is_query"].to_numpy()
     if not is_query.any():
         return pl.DataFrame(schema=schema)
@@ -122,12 +252,7 @@ def _evaluate_partition(
 def _estimate_partition(
     part: Partition, schema: pl.Schema, distance: Distance, level: str
 ) -> pl.DataFrame:
-    """Return the estimated silhouettes of the queries of a partition, one row per query.
-
-    The queries are the points where is_query is true. `part` holds the queries and the references
-    of the clusters, with the columns is_query, is_reference and size. `level` is the level of
-    reference_variance, as in point_silhouettes.
-    """
+    """Return one row per query of a partition of queries and references (see draw_points)."""
     if not part.rows["is_query"].any():
         return pl.DataFrame(schema=schema)
     means, unbiased, variances = estimate_silhouettes(part, distance, level)
@@ -158,11 +283,7 @@ def _evaluate_small_partitions(
 def _silhouette_rows(
     part: Partition | Partitions, neighbor: Integers, columns: Floats, is_exact: Booleans
 ) -> pl.DataFrame:
-    """Return a row for each of the m queries, with its silhouette in four columns.
-
-    `neighbor` (m,) holds the indices of the neighbor clusters, or -1 where there is none. `columns`
-    (4, m) holds the values of SILHOUETTE_COLUMNS, and `is_exact` (m,) marks exact silhouettes.
-    """
+    """Return one row per query, from the index of its neighbor (-1 for none) and columns (4, m)."""
     first_points = np.where(neighbor < 0, -1, part.starts[neighbor])
     neighbors = _gather_neighbors(part.rows["cluster"], first_points)
     rows = part.rows.filter("is_query")
@@ -173,13 +294,7 @@ def _silhouette_rows(
 def _stream_silhouettes(
     points: Points, queries: pl.LazyFrame, options: SilhouetteOptions, *, with_neighbor: bool
 ) -> pl.LazyFrame:
-    """Return `queries`, one row per point, with the columns a, b, lower, upper and is_exact.
-
-    The values are computed as the points are streamed. The columns lower and upper are bounds on
-    the silhouette. If with_neighbor is true, the result also has a column neighbor, which contains
-    the cluster that b refers to. The clusters are first reduced to moments, such as means. Method
-    'bounds' yields only bounds.
-    """
+    """Return the queries with silhouettes or bounds, computed from moments as the points stream."""
     distance = points.distance
     with_second = options.method == "bounds" and distance.name == "euclidean"
     table, partitions = stream_moments(points, with_second=with_second)
@@ -199,13 +314,10 @@ def _stream_silhouettes(
     steps = [max(1, cells // len(moments.centers)) for moments in partitions]
     starts = [moments.start for moments in partitions]
     # Squared distances are computed coordinate by coordinate.
-    order: Literal["c", "fortran"] = "fortran" if is_squared_distance(points.distance) else "c"
+    order: Literal["c", "fortran"] = "fortran" if distance.is_squared else "c"
 
     def silhouettes_of_batch(batch: pl.DataFrame) -> pl.DataFrame:
-        """Return the silhouettes of a batch of points.
-
-        The batch contains the cluster number of each point.
-        """
+        """Return the silhouettes of a batch of points with their cluster numbers."""
         numbers = batch["number"].to_numpy()
         x = points.form.to_matrix(batch, "x", order)
         values = np.empty((len(SILHOUETTE_COLUMNS), len(numbers)))
@@ -227,6 +339,6 @@ def _stream_silhouettes(
         return batch.hstack(columns).select(types.names())
 
     id_column = ["id"] if with_neighbor else []
-    columns = *points.cluster_keys, *id_column, *points.vector_columns("x")
+    columns = *points.cluster_keys, *id_column, *points.form.columns("x")
     numbered = join_cluster_numbers(queries.select(columns), points.cluster_keys, table)
     return map_stream(numbered, silhouettes_of_batch, types)

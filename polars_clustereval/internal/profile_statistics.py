@@ -7,7 +7,7 @@ once to compute the cluster means, and once to compute the deviations from these
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import polars as pl
 
@@ -32,7 +32,7 @@ from .point_faults import non_finite_as_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polars_clustereval.base.checks import Column
+    from polars_clustereval.base.checks import Column, Keys, NoiseOfClusters
 
 _Kind = Literal["number", "date", "category"]
 _MICROSECONDS_OF_DAY = 86_400e6
@@ -81,28 +81,31 @@ def read_columns(
     frame: pl.DataFrame | pl.LazyFrame,
     columns: str | Sequence[str],
     cluster: Column,
-    options: dict[str, Any],
+    weight: Column | None,
+    partition_by: Keys,
+    noise: object,
+    noise_as: NoiseOfClusters | None,
+    *,
     results: Sequence[str],
 ) -> ProfileCall:
     """Check the arguments of a profile function, and return them as a ProfileCall.
 
-    `options` contains the arguments weight, partition_by, noise and noise_as. `results` lists the
-    columns of the caller's result, and partition columns must not have these names.
+    `results` lists the columns of the caller's result, which partition columns must not have.
     """
     lazy = check_frame(frame)
-    check_noise_of_clusters(options["noise"], options["noise_as"])
+    check_noise_of_clusters(noise, noise_as)
     names = check_columns_by_name(lazy, columns)
     schema = lazy.collect_schema()
     kinds = {name: _kind_of_values(name, schema[name]) for name in names}
-    keys = check_partition_keys(lazy, options["partition_by"], results)
+    keys = check_partition_keys(lazy, partition_by, results)
     clusters = check_groupable(lazy, cluster, "cluster")
     dtype = lazy.select(clusters).collect_schema()["cluster"]
-    is_noise = equals_noise(pl.col("cluster"), options["noise"], dtype)
+    is_noise = equals_noise(pl.col("cluster"), noise, dtype)
     is_kept = pl.col("cluster").is_not_null() & (pl.col("n") > 0)
-    if options["noise_as"] == "drop":
+    if noise_as == "drop":
         is_kept &= ~is_noise
     values = {f"x_{i}": _read_value(name, schema[name]) for i, name in enumerate(names)}
-    weights = check_weight(lazy, options["weight"], keys).alias("n")
+    weights = check_weight(lazy, weight, keys).alias("n")
     rows = lazy.select(*key_columns(keys), clusters, weights, **values)
     partitions = lazy.select(key_columns(keys)).unique() if keys else None
     return ProfileCall(keys, kinds, rows.filter(is_kept), partitions)
@@ -140,8 +143,6 @@ def _read_value(name: str, dtype: pl.DataType) -> pl.Expr:
 def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
     """Return one row for each combination of cluster and numeric column, with sums of the values.
 
-    The columns are the cluster, column_no and the following:
-
     - n and n_missing: the numbers of rows with and without a value.
     - total, low and high: the sum, the minimum and the maximum of the numbers.
     - n_invalid and invalid: how many numbers are not finite, and one of them as text.
@@ -153,7 +154,13 @@ def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
     for i in places:
         sums |= _named(_sums_of_values(pl.col(f"x_{i}"), pl.col("n")), i)
     firsts = call.rows.group_by(call.by).agg(**sums)
-    centers: Terms = {f"center_{i}": _center_of_sums(i) for i in places}
+    # These are means, up to rounding errors.
+    centers: Terms = {
+        f"center_{i}": ratio(pl.col(f"total_{i}"), pl.col(f"n_{i}")).clip(
+            pl.col(f"low_{i}"), pl.col(f"high_{i}")
+        )
+        for i in places
+    }
     firsts = firsts.with_columns(**centers).cache()
     deviations: Terms = {}
     for i in places:
@@ -179,7 +186,7 @@ def _named(terms: Terms, i: int) -> Terms:
 
 
 def _sums_of_values(x: pl.Expr, n: pl.Expr) -> Terms:
-    """Return the aggregates that the first pass computes for numbers x with weights n."""
+    """Return the aggregates of the first pass for numbers x with weights n."""
     is_invalid = ~x.is_finite()
     return {
         "n": n.filter(x.is_not_null()).sum().cast(pl.Int64),
@@ -192,14 +199,8 @@ def _sums_of_values(x: pl.Expr, n: pl.Expr) -> Terms:
     }
 
 
-def _center_of_sums(i: int) -> pl.Expr:
-    """Return the mean of the values of column i in a cluster, up to rounding errors."""
-    low, high = pl.col(f"low_{i}"), pl.col(f"high_{i}")
-    return ratio(pl.col(f"total_{i}"), pl.col(f"n_{i}")).clip(low, high)
-
-
 def _sums_of_deviations(deviation: pl.Expr) -> Terms:
-    """Return the aggregates that the second pass computes for the deviations from a center."""
+    """Return the aggregates of the second pass for the deviations from a center."""
     n = to_double(pl.col("n"))
     return {
         "moved": (n * deviation).sum(),
@@ -236,9 +237,7 @@ def check_numbers(call: ProfileCall, sums: pl.LazyFrame, result: pl.LazyFrame) -
 
 
 def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row for each combination of cluster and numeric column.
-
-    `sums` is the result of sum_numbers. The columns are the cluster, column_no and the following:
+    """Return one row for each combination of cluster and numeric column, from sum_numbers.
 
     - n, mean and m2: the number of values, their mean, and the sum of squared deviations from it.
     - deviation: the mean minus the origin of the column in the partition. This difference preserves
@@ -247,7 +246,7 @@ def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
       deviations from the overall mean.
     - between_squares: the sum of squared deviations of the clusters' means from the overall mean.
     - rest_mean and rest_deviation: the mean of the other clusters together, and this mean minus the
-      origin. rest_mean and rest_deviation are NULL if the other clusters have no rows.
+      origin. They are NULL if the other clusters have no rows.
     """
     n, low, high = pl.col("n"), pl.col("low"), pl.col("high")
     center, deviation = pl.col("center"), pl.col("deviation")
@@ -297,9 +296,8 @@ def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
 def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
     """Add rest_mean and rest_deviation, the means of the other clusters, to `centered`.
 
-    For each cluster, the sum over the preceding clusters and the sum over the following clusters
-    are added. Subtracting the cluster from the sum over all clusters would lose precision if the
-    other clusters were small.
+    The sums over the preceding and over the following clusters are added. Subtracting the cluster
+    from the sum over all clusters would lose precision if the other clusters were small.
     """
     size = pl.col("size")
     terms: Terms = {}
@@ -330,18 +328,14 @@ def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
 def share_excess(n: pl.Expr, all_of: pl.Expr, cluster_n: pl.Expr, all_n: pl.Expr) -> pl.Expr:
     """Return the exact difference n * all_n - all_of * cluster_n.
 
-    A cluster has cluster_n rows, of which n have the category. All clusters together have all_n
-    rows, of which all_of have the category. The difference is 0 if the category has the same share
-    in the cluster as in all clusters together.
+    n of the cluster_n rows of a cluster, and all_of of all_n rows, have the category. It is 0 if
+    the category has the same share in both.
     """
     return widen(n) * widen(all_n) - widen(all_of) * widen(cluster_n)
 
 
 def count_categories(call: ProfileCall) -> pl.LazyFrame | None:
-    """Return the number of rows n for each combination of cluster, column and category.
-
-    The category is NULL for missing values. The result is None if there are no category columns.
-    """
+    """Return the number of rows n of each cluster, column and category, NULL if missing."""
     counts = [
         call.rows.group_by(*call.by, pl.col(f"x_{i}").alias("category"))
         .agg(pl.col("n").sum().cast(pl.Int64))
@@ -354,11 +348,7 @@ def count_categories(call: ProfileCall) -> pl.LazyFrame | None:
 def sum_bases(
     call: ProfileCall, numbers: pl.LazyFrame | None, cells: pl.LazyFrame | None
 ) -> pl.LazyFrame:
-    """Return n and n_missing, the numbers of rows with and without a value.
-
-    There is one row for each combination of cluster and column. `numbers` is the result of
-    sum_numbers, and `cells` is the result of count_categories.
-    """
+    """Return n and n_missing, the rows with and without a value in each cluster and column."""
     parts = []
     if numbers is not None:
         parts.append(numbers.select(*call.by, "column_no", "n", "n_missing"))
@@ -375,7 +365,7 @@ def count_shares(
     """Return one row for each cluster and each category that occurs or is expected in the cluster.
 
     A category is expected in a cluster if equal shares in all clusters would give it at least
-    _LEAST_EXPECTED rows there. The columns are the cluster, column_no, category and the following:
+    _LEAST_EXPECTED rows there.
 
     - is_missing: whether the row counts the missing values of a column.
     - n and all_of: the numbers of rows with the category in the cluster and in all clusters.

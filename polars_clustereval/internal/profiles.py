@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_clustereval.base.exact import ratio, to_double, widen
 from polars_clustereval.base.frames import join_partitions, to_user_frame
-from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.tables import options_of_call, table_function
 
 from .profile_statistics import (
     ProfileCall,
@@ -32,10 +32,9 @@ if TYPE_CHECKING:
 def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) -> pl.Expr:
     """Return the v-test of `difference`, the mean of n rows minus the mean of all other rows.
 
-    `all_n` is the number of all rows, and `all_m2` is the sum of their squared deviations from
-    their mean. The v-test is the mean of the n rows minus the mean of all rows, divided by the
-    standard deviation of the mean of n rows drawn without replacement. The v-test is NULL if there
-    are no other rows, or if all values are equal.
+    It is the mean of the n rows minus the mean of all rows, divided by the standard deviation of
+    the mean of n rows drawn without replacement. `all_m2` is the sum of squared deviations of all
+    rows from their mean. The v-test is NULL if there are no other rows, or if all values are equal.
     """
     rows = to_double(widen(n) * widen(all_n - n)) * to_double(all_n - 1)
     return difference * ratio(rows, to_double(all_n) * all_m2).sqrt()
@@ -57,16 +56,8 @@ def _profiled_columns(call: ProfileCall) -> pl.LazyFrame:
 
 
 _CLUSTER_PROFILE = (
-    "cluster",
-    "column_name",
-    "kind",
-    "category",
-    "n",
-    "mean",
-    "std",
-    "rest_mean",
-    "difference",
-    "v_test",
+    *("cluster", "column_name", "kind", "category", "n", "mean", "std", "rest_mean"),
+    *("difference", "v_test"),
 )
 
 
@@ -159,8 +150,7 @@ def cluster_profile(
     >>> profile.select("column_name", "category", pl.col("mean", "v_test").round(2)).rows()
     [('grams', None, 90.0, 2.22), ('color', 'blue', 0.67, 0.75), ('color', 'red', 0.33, -0.75)]
     """
-    options = {"weight": weight, "partition_by": partition_by, "noise": noise, "noise_as": noise_as}
-    call: ProfileCall = read_columns(frame, columns, cluster, options, _CLUSTER_PROFILE)
+    call: ProfileCall = options_of_call(read_columns, results=_CLUSTER_PROFILE)
     numbers, cells = _numbers_and_categories(call)
     bases = sum_bases(call, numbers, cells).cache()
     parts = [_profile_shares(call, count_shares(call, cells, bases))]
@@ -178,10 +168,7 @@ def cluster_profile(
 
 
 def _profile_numbers(call: ProfileCall, compared: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows of cluster_profile for numeric columns.
-
-    `compared` is the result of compare_numbers.
-    """
+    """Return the rows of cluster_profile for numeric columns."""
     difference = pl.col("deviation") - pl.col("rest_deviation")
     v_test = _v_test(difference, pl.col("n"), pl.col("all_n"), pl.col("all_m2"))
     return compared.select(
@@ -221,14 +208,8 @@ def _profile_shares(call: ProfileCall, shares: pl.LazyFrame) -> pl.LazyFrame:
 
 
 _COLUMN_PROFILE = (
-    "column_name",
-    "kind",
-    "n",
-    "n_missing",
-    "n_categories",
-    "eta_squared",
-    "cramers_v",
-    "association",
+    *("column_name", "kind", "n", "n_missing", "n_categories"),
+    *("eta_squared", "cramers_v", "association"),
 )
 
 
@@ -300,12 +281,13 @@ def column_profile(
     >>> profile.select("column_name", pl.col("association").round(3)).rows()
     [('grams', 0.996), ('color', 0.0)]
     """
-    options = {"weight": weight, "partition_by": partition_by, "noise": noise, "noise_as": noise_as}
-    call: ProfileCall = read_columns(frame, columns, cluster, options, _COLUMN_PROFILE)
+    call: ProfileCall = options_of_call(read_columns, results=_COLUMN_PROFILE)
     numbers, cells = _numbers_and_categories(call)
     bases = sum_bases(call, numbers, cells).cache()
     counts = bases.group_by(call.of_column).agg(pl.col("n", "n_missing").sum())
-    parts = join_partitions(_profiled_columns(call), [], *_partitions_of(call))
+    parts = _profiled_columns(call)
+    if call.partitions is not None:
+        parts = join_partitions(parts, [], call.partitions)
     profile = parts.join(counts, on=call.of_column, how="left", nulls_equal=True)
     unknown = {"n_categories": pl.Int64, "eta_squared": pl.Float64, "cramers_v": pl.Float64}
     for measures in _measures_of_columns(call, numbers, cells, bases):
@@ -327,21 +309,13 @@ def column_profile(
     return to_user_frame(frame, ordered.select(*call.keys, *_COLUMN_PROFILE), call.keys)
 
 
-def _partitions_of(call: ProfileCall) -> list[pl.LazyFrame]:
-    """Return a list with the frame of partitions, or an empty list if there is no partition_by."""
-    return [] if call.partitions is None else [call.partitions]
-
-
 def _measures_of_columns(
     call: ProfileCall,
     numbers: pl.LazyFrame | None,
     cells: pl.LazyFrame | None,
     bases: pl.LazyFrame,
 ) -> list[pl.LazyFrame]:
-    """Return eta_squared of numeric columns and Cramér's V of category columns.
-
-    Each of the returned frames has one row per column.
-    """
+    """Return frames with eta_squared of numeric columns and Cramér's V of category columns."""
     measures = []
     if numbers is not None:
         share = ratio(pl.col("between_squares"), pl.col("all_m2")).clip(None, 1.0).first()

@@ -35,8 +35,8 @@ _COUNT_COLUMNS = tuple(POINT_COUNTS)
 def report_of_clusters(points: Points, scores: Terms) -> pl.LazyFrame:
     """Return one row per partition, with its partition columns, counts and `scores`.
 
-    `scores` maps names to expressions over the columns of internal_statistics. A score is NULL if
-    it is not finite, or if there are no points.
+    The expressions read internal_statistics. A score is NULL if it is not finite, or if there are
+    no points.
     """
     return internal_statistics(points).select(
         *points.keys,
@@ -216,27 +216,13 @@ def internal_cluster_report(
     options = options_of_call(check_point_options)
     points = read_points(frame, vector, cluster, options, results=_CLUSTER_COLUMNS)
     gaps = centroid_gaps(points).select("number", "nearest_cluster", nearest_distance="least")
-    clusters = points.clusters.join(gaps, on="number", how="left")
-    rows = points.with_user_centers(clusters).select(
-        *points.cluster_keys,
-        "n",
-        "centroid",
-        "ssw",
-        "mean_distance",
-        pl.col("radius").alias("max_distance"),
-        "nearest_cluster",
-        "nearest_distance",
-    )
+    clusters = points.clusters.rename({"radius": "max_distance"})
+    rows = points.with_user_centers(clusters.join(gaps, on="number", how="left"))
+    rows = rows.select(*points.cluster_keys, *_CLUSTER_COLUMNS[1:])
     return points.to_result(frame, rows, points.own_keys)
 
 
 _CLUSTER_COLUMNS = (
-    "cluster",
-    "n",
-    "centroid",
-    "ssw",
-    "mean_distance",
-    "max_distance",
-    "nearest_cluster",
-    "nearest_distance",
+    *("cluster", "n", "centroid", "ssw", "mean_distance", "max_distance"),
+    *("nearest_cluster", "nearest_distance"),
 )

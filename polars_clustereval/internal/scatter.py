@@ -19,6 +19,7 @@ from polars_clustereval.base.frames import (
     aggregate_by,
     join_partitions,
     join_small,
+    map_whole,
 )
 from polars_clustereval.base.growth import POINTS_TO_CENTERS
 from polars_clustereval.base.tables import options_of_call, table_function
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def centroid_gaps(points: Points) -> pl.LazyFrame:
-    """Return statistics of each cluster's gaps, for partitions with more than one cluster.
+    """Return the gaps of each cluster, for partitions with more than one cluster.
 
     There is one row per cluster. The columns are the partition columns, the cluster's number and
     the following:
@@ -58,14 +59,14 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
       ignored.
     """
     keys = points.partition_keys
-    columns = (*keys, "cluster", "number", "mean_distance", *points.vector_columns("c"))
+    columns = (*keys, "cluster", "number", "mean_distance", *points.form.columns("c"))
     # NULLs come first, so that in a tie, a noise point is the nearest cluster.
     clusters = points.clusters.select(columns).sort(*keys, "cluster")
     kinds = clusters.select(*keys, "number", nearest_cluster="cluster").collect_schema()
     types = pl.Schema(kinds | dict.fromkeys(CenterGaps._fields[1:], pl.Float64()))
 
     def gaps_to_nearest_centers(clusters: pl.DataFrame) -> pl.DataFrame:
-        """Return the gaps of the clusters of all partitions, computed from one row per cluster."""
+        """Return the gaps of the clusters of all partitions."""
         starts, centers = partition_starts(clusters, keys), points.form.to_matrix(clusters, "c")
         spreads = clusters["mean_distance"].to_numpy()
         with np.errstate(all="ignore"):
@@ -76,28 +77,14 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
         rows = clusters.select(*keys, "number").hstack(values)
         return rows.filter(np.repeat(np.diff(starts) > 1, np.diff(starts)))
 
-    return clusters.map_batches(
-        gaps_to_nearest_centers,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema=types,
-    )
+    return map_whole(clusters, gaps_to_nearest_centers, types)
 
 
 def _spread_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition, with its partition columns and sums over its clusters.
 
-    - ssw and ssb are the sums of squares within and between clusters.
-    - distances and overall_distances are the sums of the distances from all points to their own
-      center and to the center of the partition.
-    - mean_distance_sum is the sum of the clusters' mean distances.
-    - mean_square_sum is the sum of ssw / n.
-    - log_square_sum is the sum of n ln(ssw / n), or NULL if ssw is 0 for any cluster.
-    - variance_norm_sum is the sum of the norms of the clusters' variance vectors.
-
-    The result also contains the columns of VectorForm.variance_terms and variance_totals. All sums
-    are computed in one step, so that the engine can skip the sums that a query does not select.
+    log_square_sum is NULL if ssw is 0 for any cluster. All sums are computed in one step, so that
+    the engine can skip those that a query does not select.
     """
     n, ssw = pl.col("n"), pl.col("ssw")
     gap = points.form.distance_between("c", "g")
@@ -125,12 +112,9 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
 def _gap_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition, with extremes and sums of the distances between its centers.
 
-    The columns least_gap and most_gap are the smallest and the largest distance between two
-    centers, and least_squared_gap is the smallest squared distance. The column gap_sum is the sum
-    of the distances between all pairs of centers, where every pair is counted twice. The column
-    overlap_sum is the sum of the Davies-Bouldin overlaps of the clusters. The column
-    inverse_gap_sum is the sum of 1 / s over all clusters, where s is the sum of the distances from
-    a cluster's center to all other centers. If s is 0 for any cluster, inverse_gap_sum is NULL.
+    In gap_sum, every pair of centers is counted twice. inverse_gap_sum is the sum of 1 / s over all
+    clusters, where s is the sum of the distances from a cluster's center to all other centers, or
+    NULL if s is 0 for any cluster.
     """
     least, gap_sum = pl.col("least"), pl.col("gap_sum")
     terms = {
@@ -145,10 +129,9 @@ def _gap_totals(points: Points) -> pl.LazyFrame:
 
 
 def internal_statistics(points: Points) -> pl.LazyFrame:
-    """Return one row per partition, with its row counts and all totals that internal_scores reads.
+    """Return one row per partition, with its row counts and the totals that internal_scores reads.
 
-    The columns are those of Points.row_counts, _spread_totals and _gap_totals. Totals are NULL if
-    there are no clusters from which to compute them.
+    Totals are NULL if there are no clusters from which to compute them.
     """
     statistics = points.row_counts
     for totals in (_spread_totals, _gap_totals):
@@ -162,60 +145,39 @@ def internal_statistics(points: Points) -> pl.LazyFrame:
 
 
 def _null_unless_clustering(row: Row, score: pl.Expr) -> pl.Expr:
-    """Return the score if 2 <= n_clusters < n, else NULL (scikit-learn raises an error instead).
-
-    `row` maps the names of internal_statistics columns to expressions.
-    """
+    """Return the score if 2 <= n_clusters < n, else NULL (scikit-learn raises an error instead)."""
     return pl.when((row("n_clusters") >= 2) & (row("n_clusters") < row("n"))).then(score)
 
 
 def _calinski_harabasz_score(row: Row) -> pl.Expr:
-    """Return the Calinski-Harabasz score of a partition, or 1 if ssw is 0, as in scikit-learn.
-
-    `row` maps the names of internal_statistics columns to expressions.
-    """
+    """Return the Calinski-Harabasz score, or 1 if ssw is 0, as in scikit-learn."""
     n, n_clusters, ssw = to_double(row("n")), to_double(row("n_clusters")), row("ssw")
     score = (row("ssb") / (n_clusters - 1)) / (ssw / (n - n_clusters))
     return _null_unless_clustering(row, pl.when(ssw == 0).then(1.0).otherwise(score))
 
 
 def _log_ss_ratio(row: Row) -> pl.Expr:
-    """Return ln(ssb / ssw), or NULL if ssb or ssw is 0.
-
-    `row` maps the names of internal_statistics columns to expressions.
-    """
+    """Return ln(ssb / ssw), or NULL if ssb or ssw is 0."""
     is_defined = (row("ssw") > 0) & (row("ssb") > 0)
     return pl.when(is_defined).then((row("ssb") / row("ssw")).log())
 
 
 def _scattering(row: Row) -> pl.Expr:
-    """Return the Scat term of the SD and S_Dbw indices.
-
-    The Scat term is the mean norm of the clusters' variance vectors, divided by the norm of the
-    variance vector of the whole partition. `row` maps column names to expressions. The columns are
-    n, n_clusters and those of _spread_totals.
-    """
+    """Return Scat of SD and S_Dbw: mean norm of the clusters' variances / norm of the whole's."""
     mean_norm = row("variance_norm_sum") / row("n_clusters")
     return ratio(mean_norm, row("total_squares_norm") / row("n"))
 
 
 def _pbm_index(row: Row) -> pl.Expr:
-    """Return the PBM index of a partition, which is (e / w x d / n_clusters)^2.
-
-    Here, e is the sum of the distances from all points to the center of the partition, w is the sum
-    of their distances to their own centers, and d is the largest distance between two centers.
-    `row` maps the names of internal_statistics columns to expressions.
-    """
+    """Return the PBM index (overall_distances / distances x most_gap / n_clusters)^2."""
     distances_ratio = ratio(row("overall_distances"), row("distances"))
     return (distances_ratio * row("most_gap") / to_double(row("n_clusters"))).pow(2)
 
 
 def internal_scores(row: Row, *, squares_add_up: bool) -> Terms:
-    """Return expressions for the index columns of internal_report, keyed by name.
+    """Return the indices of internal_report, from the row of internal_statistics.
 
-    `row` maps the names of internal_statistics columns to expressions. `squares_add_up` tells
-    whether the sums of squares within and between clusters add up to the total (see Points). If the
-    sums do not add up, the scores that need the total are NULL.
+    Unless squares_add_up (see Points), the scores that need the total sum of squares are NULL.
     """
     ssw, ssb, n_clusters = row("ssw"), row("ssb"), to_double(row("n_clusters"))
     xie_beni_index = ratio(ssw / row("n"), row("least_squared_gap"))
@@ -251,22 +213,15 @@ _NEED_TOTAL_SQUARES = ("sst", "explained_variance", "ratkowsky_lance_index", "sd
 
 
 def _density_radii(points: Points) -> pl.LazyFrame:
-    """Return the density_radius of each partition, within which S_Dbw counts points as near.
-
-    The radius is sqrt(sum of the norms of the clusters' variance vectors) / number of clusters. The
-    other columns of the result are the partition columns.
-    """
+    """Return the density_radius of each partition, within which S_Dbw counts points as near."""
     clusters = points.clusters.select(*points.keys, variance_norm=points.form.norm("v"))
     radius = pl.col("variance_norm").sum().sqrt() / pl.len()
     return aggregate_by(clusters, points.partition_keys, {"density_radius": radius})
 
 
 def _neighbor_totals(points: Points) -> pl.LazyFrame:
-    """Return wemmert_gancarski and density for each partition, computed by CenterNeighbors.
-
-    When the result is collected, the points are streamed, and the centers are in memory.
-    """
-    keys, own_keys, c = points.partition_keys, points.cluster_keys, points.vector_columns("c")
+    """Return wemmert_gancarski and density; the points are streamed, with all centers in memory."""
+    keys, own_keys, c = points.partition_keys, points.cluster_keys, points.form.columns("c")
     clusters = join_partitions(points.clusters, keys, _density_radii(points))
     clusters = clusters.select(*own_keys, "density_radius", *c).sort(own_keys, nulls_last=True)
     results: dict[str, pl.DataType] = dict.fromkeys(_NEIGHBOR_TOTALS, pl.Float64())
@@ -288,13 +243,7 @@ def _neighbor_totals(points: Points) -> pl.LazyFrame:
         values = [pl.Series(name, total).fill_nan(None) for name, total in columns]
         return pl.DataFrame([*(firsts[key] for key in keys), *values])
 
-    rows = clusters.map_batches(
-        totals_by_partition,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema=types,
-    )
+    rows = map_whole(clusters, totals_by_partition, types)
     # Each maximum has a single value. Aggregating yields one row even if there are no points and no
     # partition columns.
     return aggregate_by(rows, keys, {name: pl.col(name).max() for name in _NEIGHBOR_TOTALS})
@@ -308,10 +257,7 @@ _MAX_CLUSTER_PAIRS = 64_000_000
 
 
 def _check_cluster_pairs(counts: Integers) -> None:
-    """Raise an error if there are too many pairs of clusters in total.
-
-    `counts` (q,) holds the number of clusters in each partition.
-    """
+    """Raise an error if partitions of `counts` clusters have too many pairs of clusters."""
     pairs = sum(count**2 for count in counts.tolist())
     if pairs > _MAX_CLUSTER_PAIRS:
         raise ClusterEvalError(
@@ -322,10 +268,7 @@ def _check_cluster_pairs(counts: Integers) -> None:
 
 
 def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -> None:
-    """Add the kept points to the sums, batch by batch.
-
-    The rows of `clusters` are in the same order as the sums.
-    """
+    """Add the kept points to the sums of `clusters`, batch by batch."""
     keys = points.cluster_keys
     numbers = clusters.select(keys).with_row_index("number")
 
@@ -336,7 +279,7 @@ def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -
             sums.add(points.form.to_matrix(batch, "x"), numbers)
         return batch.select("number").clear()
 
-    rows = points.kept_rows.select(*keys, *points.vector_columns("x"))
+    rows = points.kept_rows.select(*keys, *points.form.columns("x"))
     numbered = join_small(rows, keys, numbers.lazy())
     nothing = map_stream(numbered, add_to_sums, pl.Schema({"number": numbers.schema["number"]}))
     run_stream(nothing, sums.stop)
@@ -430,11 +373,6 @@ def neighbor_report(
 
 
 _NEIGHBOR_COLUMNS = (
-    "n",
-    "n_dropped",
-    "n_noise",
-    "n_dims",
-    "n_clusters",
-    "wemmert_gancarski_index",
-    "s_dbw_index",
+    *("n", "n_dropped", "n_noise", "n_dims", "n_clusters"),
+    *("wemmert_gancarski_index", "s_dbw_index"),
 )

@@ -1,28 +1,27 @@
 """silhouette: how much nearer each point is to its own cluster than to the nearest other cluster.
 
-A query is a point whose silhouette is computed (see silhouette_queries).
+A query is a point whose silhouette is computed (see point_silhouettes).
 """
 
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
+from polars_clustereval.base.checks import check_choice
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
 from polars_clustereval.base.growth import SILHOUETTES
 from polars_clustereval.base.tables import options_of_call, table_function
 
 from .centroids import Points, check_point_options
-from .distances import DistanceName, plain_distance_name
-from .point_silhouettes import point_silhouettes
-from .silhouette_queries import (
+from .point_silhouettes import (
     MeansMethod,
     Method,
     SilhouetteOptions,
-    check_means_options,
     check_silhouette_options,
+    point_silhouettes,
     read_queried_points,
 )
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
+    from .distances import DistanceName
     from .kernels.other_clusters import Between
     from .vectors import Missing, Vector
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
-    """Return the rows of silhouette_score, one per partition, with counts and scores."""
+    """Return the rows of silhouette_score, one per partition."""
     clusters = _cluster_silhouettes(points, options, "partition")
     n, mean = pl.col("n_queries"), pl.col("silhouette")
     deviation = mean - (mean * n).sum() / n.sum()
@@ -70,17 +70,7 @@ def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
 
 
 def _score_terms(options: SilhouetteOptions) -> Terms:
-    """Return expressions for the columns of silhouette_score, from silhouette to std_error.
-
-    The expressions read a frame with one row per partition and these columns:
-
-    - n and n_clusters: the numbers of points and of clusters.
-    - n_queries and n_query_clusters: the number of points with a silhouette, and the number of
-      their clusters.
-    - mean, lower and upper: the means of the silhouettes and of their bounds.
-    - macro and largest: the mean and the maximum of the clusters' mean silhouettes.
-    - the columns that _std_error reads.
-    """
+    """Return the columns from silhouette to std_error, from the terms of score_table."""
     mean = pl.col("mean")
     has_mean = options.method != "bounds"
     # A sample may miss clusters.
@@ -89,7 +79,7 @@ def _score_terms(options: SilhouetteOptions) -> Terms:
     if options.method == "simplified":
         limits = dict.fromkeys(limits, _NO_ERROR)
     if options.method == "sample":
-        error = -NormalDist().inv_cdf((1 - options.confidence) / 2) * _std_error()
+        error = -NormalDist().inv_cdf((1 - options.confidence) / 2) * _std_error(options)
         # A single silhouette does not tell how far other silhouettes are from it.
         is_known = mean.is_null() | error.is_not_null()
         limits = {
@@ -102,17 +92,17 @@ def _score_terms(options: SilhouetteOptions) -> Terms:
         "silhouette_max": pl.when(has_all_clusters).then("largest"),
         "silhouette_lower": limits["lower"],
         "silhouette_upper": limits["upper"],
-        "std_error": _std_error() if options.method == "sample" else _NO_ERROR,
+        "std_error": _std_error(options),
     }
 
 
-def _std_error() -> pl.Expr:
-    """Return the standard error of a mean of sampled silhouettes.
+def _std_error(options: SilhouetteOptions) -> pl.Expr:
+    """Return the standard error of a mean of n_queries of n silhouettes, or NULL.
 
-    The result is NULL if only one of several points is sampled. The expression reads the columns n
-    (the number of points), n_queries (the number of sampled points), squares (the sum of the
-    squared deviations of the silhouettes from their mean) and reference_variance.
+    It is NULL without a sample, and if only one of several points is sampled.
     """
+    if options.method != "sample":
+        return _NO_ERROR
     n, m = (pl.col(name).cast(pl.Float64) for name in ("n", "n_queries"))
     sampled = pl.when(m > 1).then(pl.col("squares") / (m - 1) / m * (1 - m / n))
     variance = pl.when(m < n).then(sampled).otherwise(0.0)
@@ -122,16 +112,10 @@ def _std_error() -> pl.Expr:
 def _cluster_silhouettes(
     points: Points, options: SilhouetteOptions, level: str = "cluster"
 ) -> pl.LazyFrame:
-    """Return one row per cluster that contains queries (points whose silhouettes are computed).
+    """Return one row per cluster that contains queries, with the means of their silhouettes.
 
-    The columns are those that identify the cluster, and the following:
-
-    - a, b, silhouette, lower and upper: the means of these values over the cluster's queries. The
-      silhouette of a query is the midpoint of its lower and upper bounds.
-    - n_queries and n_exact: the number of queries, and how many of them have exact silhouettes.
-    - squares: the sum of the squared deviations of the silhouettes from their mean.
-    - reference_variance: the variance of the mean silhouette of the cluster or of the partition,
-      depending on `level`.
+    The silhouette of a query is the midpoint of its bounds. reference_variance is that of the mean
+    of the cluster or of the partition (`level`).
     """
     lower, upper = pl.col("lower"), pl.col("upper")
     rows = point_silhouettes(points, options, level, with_neighbor=False)
@@ -148,6 +132,16 @@ def _cluster_silhouettes(
 # ----------------------------------------------------------------------------------------------
 # Tables
 # ----------------------------------------------------------------------------------------------
+
+
+def _read_call(results: Sequence[str]) -> tuple[Points, SilhouetteOptions]:
+    """Return the points and the checked options of the present call."""
+    options = check_silhouette_options(options_of_call(SilhouetteOptions))
+    point_options = options_of_call(check_point_options)
+    points = options_of_call(
+        read_queried_points, point_options=point_options, options=options, results=results
+    )
+    return points, options
 
 
 @table_function("points", guide="silhouette", order=("id",), is_portable=True, growth=SILHOUETTES)
@@ -235,14 +229,9 @@ def silhouette_samples(
     [(0, 3.0, 8.5, 0.6470588235294118), (1, 2.5, 7.5, 0.6666666666666666), (2, 4.5, 3.5, \
 -0.2222222222222222), (3, 1.0, 7.0, 0.8571428571428571), (4, 1.0, 6.0, 0.8333333333333334)]
     """
-    options = options_of_call(check_means_options)
-    point_options = options_of_call(check_point_options, distance=plain_distance_name(distance, p))
-    points = read_queried_points(
-        frame, vector, cluster, point_options, options, key=id, results=_SAMPLE_COLUMNS
-    )
-    rows = point_silhouettes(points, options, "point", with_neighbor=True)
-    if id is not None:
-        rows = points.with_id_check(rows)
+    check_choice("method", method, get_args(MeansMethod))
+    points, options = _read_call(_SAMPLE_COLUMNS)
+    rows = points.with_id_check(point_silhouettes(points, options, "point", with_neighbor=True))
     error = pl.col("reference_variance").sqrt() if method == "sample" else _NO_ERROR
     rows = rows.select(
         *points.keys,
@@ -326,25 +315,16 @@ def silhouette_clusters(
     >>> ce.silhouette_clusters(points, ["x"], "cluster").select("cluster", "n", "a", "b").rows()
     [('a', 3, 3.3333333333333335, 6.5), ('b', 2, 1.0, 6.5)]
     """
-    options = options_of_call(check_means_options)
-    point_options = options_of_call(check_point_options, distance=plain_distance_name(distance, p))
-    points = read_queried_points(
-        frame, vector, cluster, point_options, options, key=id, results=_MEAN_COLUMNS
-    )
+    check_choice("method", method, get_args(MeansMethod))
+    points, options = _read_call(_MEAN_COLUMNS)
     rows = _cluster_silhouettes(points, options)
     if method == "sample":
         sizes = points.spreads.filter(pl.col("n") > 0).select(*points.cluster_keys, "n")
-        rows = join_small(sizes, points.cluster_keys, rows, "left")
+        rows = points.with_id_check(join_small(sizes, points.cluster_keys, rows, "left"))
     else:
         rows = rows.with_columns(n=pl.col("n_queries"))
-    if id is not None and method == "sample":
-        rows = points.with_id_check(rows)
-    error = _std_error() if method == "sample" else _NO_ERROR
-    rows = rows.select(
-        *points.cluster_keys,
-        *_MEAN_COLUMNS[1:-1],
-        pl.when(pl.col("silhouette").is_not_null()).then(error).alias("std_error"),
-    )
+    error = pl.when(pl.col("silhouette").is_not_null()).then(_std_error(options))
+    rows = rows.select(*points.cluster_keys, *_MEAN_COLUMNS[1:-1], error.alias("std_error"))
     return points.to_result(frame, rows, points.own_keys)
 
 
@@ -487,17 +467,9 @@ def silhouette_score(
     >>> bounds.select(pl.col("silhouette_lower", "silhouette_upper").round(4)).rows()
     [(0.4396, 0.5881)]
     """
-    options = check_silhouette_options(
-        SilhouetteOptions(
-            method, tolerance, sample_size, confidence, random_state, reference_size, between
-        )
-    )
-    point_options = options_of_call(check_point_options, distance=plain_distance_name(distance, p))
-    points = read_queried_points(
-        frame, vector, cluster, point_options, options, key=id, results=_SCORE_COLUMNS
-    )
+    points, options = _read_call(_SCORE_COLUMNS)
     rows = score_table(points, options)
-    if id is not None and method == "sample":
+    if method == "sample":
         rows = points.with_id_check(rows)
     return points.to_result(frame, rows, metrics=metrics)
 

@@ -19,6 +19,7 @@ from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.base.frames import join_small
 
 from .kernels.distance_blocks import TargetPoints
+from .kernels.other_clusters import reduce_others
 from .kernels.threads import run_in_threads
 from .mean_distances import MeanDistances, take_own_means
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from .distances import Distance
     from .kernels.arrays import Booleans, Floats, Integers
     from .kernels.partitions import Partition
-    from .silhouette_queries import SilhouetteOptions
 
 #: The modulus of the sample keys, a prime. The product of two smaller numbers is below 2^63.
 PRIME = 2**31 - 1
@@ -46,10 +46,7 @@ _DISTANCES_AT_ONCE = 2**20
 
 
 def _with_places(points: Points, rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows with an added column `place`.
-
-    The column contains the position of each id within its partition, counted from 0.
-    """
+    """Return the rows with `place`, the position of each id within its partition, from 0."""
     if points.keys or points.has_user_id:
         rows = rows.sort([*points.keys, "id"], nulls_last=True)
     place = pl.col("place").cast(pl.Int64)
@@ -60,10 +57,7 @@ def _with_places(points: Points, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _sample_key(seed: int) -> pl.Expr:
-    """Return the sample key of a row, computed from the column `place` and the seed.
-
-    A sample key is a pseudorandom number below PRIME that is the same in every engine.
-    """
+    """Return a pseudorandom number below PRIME that is the same in every engine, from `place`."""
     seed %= PRIME
     x0 = pl.col("place") % PRIME
     x1 = (x0 * 48271 + (seed * 69621 + 1)) % PRIME
@@ -73,78 +67,78 @@ def _sample_key(seed: int) -> pl.Expr:
 
 
 def _rank_by(key: str, by: list[str]) -> pl.Expr:
-    """Return the rank of each row's sample key, counted from 1.
-
-    The columns `by` divide the rows into groups, and each group is ranked separately.
-    """
+    """Return the rank of each row's sample key in its group of the columns `by`, from 1."""
     rank = pl.struct(key, "place").rank("ordinal")
     return rank.over(by) if by else rank
 
 
-def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
-    """Return the points with an added column is_query, which marks the queries.
-
-    Without a sample_size, is_query is true for all points. With a sample_size, is_query is true for
-    that many points in each partition, namely those with the smallest sample keys for the given
-    random_state.
-    """
-    if options.sample_size is None:
+def mark_queries(points: Points, sample_size: int | None, random_state: int) -> Points:
+    """Return the points with the flag is_query: all of them, or a sample of each partition."""
+    if sample_size is None:
         return replace(points, rows=points.rows.with_columns(is_query=pl.lit(True)))
     rows = _with_places(points, points.kept_rows)
-    rows = rows.with_columns(query_key=_sample_key(int(options.random_state)))
+    rows = rows.with_columns(query_key=_sample_key(int(random_state)))
     rank = _rank_by("query_key", points.partition_keys)
-    return replace(points, rows=rows.with_columns(is_query=rank <= int(options.sample_size)))
+    return replace(points, rows=rows.with_columns(is_query=rank <= int(sample_size)))
 
 
-def draw_points(points: Points, options: SilhouetteOptions) -> Points:
+def draw_points(
+    points: Points, sample_size: int | None, reference_size: int | None, random_state: int
+) -> Points:
     """Collect the queries and references immediately, and return them as points.
 
-    No other rows are held in memory. The returned rows have the flags is_query, is_reference and
-    is_odd, and a column `size` that contains the size of the row's cluster. The flag is_odd divides
-    the references into two halves. It is true if the row has an odd rank within its cluster. The
-    keys of all rows are read first. Then the vectors of the drawn rows are read.
+    No other rows are held in memory: first the keys of all rows are read, then the vectors of the
+    drawn rows. The rows have the flags is_query, is_reference and is_odd, which divides the
+    references of a cluster into two halves, and the `size` of their cluster.
     """
     keys, n = points.partition_keys, pl.col("n")
     total = n.sum().over(keys) if keys else n.sum()
     sizes = points.spreads.filter(n > 0).select(*points.cluster_keys, size="n", total=total)
     rows = _with_places(points, points.kept_rows.select(*points.cluster_keys, "id"))
-    state = int(options.random_state)
+    state = int(random_state)
     keyed = join_small(rows, points.cluster_keys, sizes).with_columns(
         query_key=_sample_key(state), reference_key=_sample_key(state + REFERENCE_SEED)
     )
-    marks = _draw(keyed, points, options, margin=_MARGIN)
+    draws = [
+        _Draw("query", sample_size, "total", keys),
+        _Draw("reference", reference_size, "size", points.cluster_keys),
+    ]
+    marks = _draw(keyed, draws, margin=_MARGIN)
     if marks is None:
-        marks = _draw(keyed, points, options, margin=None)
+        marks = _draw(keyed, draws, margin=None)
     assert marks is not None
     by = [*keys, "id"]
-    drawn = join_small(points.kept_rows, by, marks.lazy())
+    flags = marks.select(
+        *by, "is_query", "is_reference", "size", is_odd=pl.col("reference_rank") % 2 == 1
+    )
+    drawn = join_small(points.kept_rows, by, flags.lazy())
     return replace(points, rows=collect_now(drawn).lazy())
 
 
-def _draw(
-    keyed: pl.LazyFrame, points: Points, options: SilhouetteOptions, margin: float | None
-) -> pl.DataFrame | None:
-    """Return the ids of the queries and references, along with the flags is_query and is_reference.
+class _Draw(NamedTuple):
+    """A draw of the rows with the smallest sample keys in each group, or of all rows."""
 
-    The queries and references are the rows with the smallest sample keys. `keyed` contains all
-    points, along with their two sample keys and the sizes of their clusters and partitions. Only
-    rows with small keys are stored and ranked. The expected number of ranked rows exceeds the
-    required number by about `margin` standard deviations. If margin is None, all rows are ranked.
-    If too few rows were ranked, the result is None.
-    """
+    name: str
+    size: int | None
+    #: The column with the size of the row's group.
+    population: str
+    by: list[str]
 
-    def limit(size: int | None, population: str) -> pl.Expr:
-        """Return the cutoff for a draw of this size. Rows with a smaller sample key are kept."""
-        if size is None or margin is None:
+    def limit(self, margin: float | None) -> pl.Expr:
+        """Return a sample key: the rows with smaller ones are `margin` deviations too many."""
+        if self.size is None or margin is None:
             return pl.lit(PRIME)
-        share = float(size + margin * size**0.5 + margin**2) / pl.col(population)
+        share = float(self.size + margin * self.size**0.5 + margin**2) / pl.col(self.population)
         return (share * PRIME).clip(None, PRIME).cast(pl.Int64)
 
-    draws = (
-        ("query", options.sample_size, "total", points.partition_keys),
-        ("reference", options.reference_size, "size", points.cluster_keys),
-    )
-    limits = {name: limit(size, population) for name, size, population, _ in draws}
+
+def _draw(keyed: pl.LazyFrame, draws: list[_Draw], margin: float | None) -> pl.DataFrame | None:
+    """Return the drawn rows of `keyed`, with their flags is_query and is_reference and ranks.
+
+    Only rows with small keys are stored and ranked (all of them if margin is None). The result is
+    None if too few rows were ranked.
+    """
+    limits = {draw.name: draw.limit(margin) for draw in draws}
     is_candidate = [pl.col(f"{name}_key") < value for name, value in limits.items()]
     candidates = collect_now(keyed.filter(pl.any_horizontal(is_candidate)))
     for name, size, population, by in draws:
@@ -155,12 +149,7 @@ def _draw(
         is_late = pl.col(f"is_{name}") & (pl.col(key) >= limits[name])
         if candidates.select(is_late.any()).item():
             return None
-    chosen = candidates.filter(pl.col("is_query") | pl.col("is_reference"))
-    return chosen.select(
-        *points.partition_keys,
-        *("id", "is_query", "is_reference", "size"),
-        is_odd=pl.col("reference_rank") % 2 == 1,
-    )
+    return candidates.filter(pl.col("is_query") | pl.col("is_reference"))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -189,18 +178,12 @@ class _DrawnPartition(NamedTuple):
 
     @property
     def own_counts(self) -> Integers:
-        """The number of references in each query's own cluster, not counting the query itself.
-
-        The result has shape (m,).
-        """
+        """The number (m,) of references in each query's own cluster, without the query itself."""
         return self.counts[self.own] - (self.places >= 0)
 
 
 def _split_drawn(part: Partition, distance: Distance) -> _DrawnPartition:
-    """Return the queries and references of a partition.
-
-    A row can be a query, a reference, both or neither.
-    """
+    """Return the queries and references of a partition."""
     is_query = part.rows["is_query"].to_numpy()
     is_reference = part.rows["is_reference"].to_numpy()
     starts = np.concatenate([[0], np.cumsum(is_reference)])[part.starts]
@@ -231,46 +214,38 @@ class Estimates(NamedTuple):
 
 
 def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Estimates:
-    """Estimate the silhouettes of the query points of a partition from distances to references.
+    """Estimate the silhouettes of the queries of a partition from distances to references.
 
-    Each variance refers to the mean silhouette of a group of queries. The groups depend on `level`.
-    If the level is 'point', each query is a group. If the level is 'cluster', the queries of each
-    cluster form a group. If the level is 'partition', all queries of the partition form a group.
+    Each variance refers to the mean silhouette of a group of queries: the query itself, its cluster
+    or its partition, depending on `level` ('point', 'cluster' or 'partition').
     """
     drawn = _split_drawn(part, distance)
     own_sizes = drawn.sizes[drawn.own]
     means, deviations = _reference_means(drawn)
-    found = _own_and_nearest(means, drawn.own)
+
+    def own_and_nearest(means: Floats) -> MeanDistances:
+        """Return a and b, given the mean distances (m, k) to all clusters."""
+        others = means.copy()
+        a = take_own_means(others, drawn.own)
+        b, neighbor = reduce_others(others, drawn.own, drawn.sizes, "nearest")
+        return MeanDistances(a, a, b, b, neighbor)
+
+    found = own_and_nearest(means)
     plain, _ = found.silhouettes(own_sizes)
     varied = [
-        _own_and_nearest(np.maximum(means + x, 0.0), drawn.own).silhouettes(own_sizes)[0]
+        own_and_nearest(np.maximum(means + x, 0.0)).silhouettes(own_sizes)[0]
         for x in (deviations, -deviations)
     ]
     unbiased = np.clip(2 * plain - (varied[0] + varied[1]) / 2, -1.0, 1.0)
     return Estimates(found, unbiased, _reference_variances(drawn, found, level))
 
 
-def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
-    """Return the silhouette terms a and b of m queries, given their mean distances to k clusters.
-
-    `means` contains the mean distances and has shape (m, k). `own` contains the cluster number of
-    each query and has shape (m,).
-    """
-    others = means.copy()
-    a = take_own_means(others, own)
-    m, k = means.shape
-    neighbor = others.argmin(axis=1) if k > 1 else np.full(m, -1)
-    b = others.min(axis=1) if k > 1 else np.full(m, np.nan)
-    return MeanDistances(a, a, b, b, neighbor)
-
-
 def _reference_means(drawn: _DrawnPartition) -> tuple[Floats, Floats]:
-    """Return the mean distances from queries to references, and the deviations of these means.
+    """Return the mean distances (m, k) from queries to references, and their deviations.
 
-    Both arrays have shape (m, k). A deviation is computed from the mean distances to the two halves
-    of the references. It is half the difference between these two means, multiplied by the square
-    root of the share of the cluster that was not drawn. A query that is also a reference is
-    excluded from its own means.
+    A deviation is half the difference between the mean distances to the two halves of the
+    references, multiplied by the square root of the share of the cluster that was not drawn. A
+    query that is also a reference is excluded from its own means.
     """
     m, k = len(drawn.x), len(drawn.sizes)
     means, deviations = np.empty((m, k)), np.zeros((m, k))
@@ -300,10 +275,7 @@ def _reference_means(drawn: _DrawnPartition) -> tuple[Floats, Floats]:
 
 
 def _silhouette_gradients(own: Floats, other: Floats) -> tuple[Floats, Floats]:
-    """Return the derivatives of silhouettes with respect to a and b, as arrays of shape (m,).
-
-    `own` contains the values of a, and `other` contains the values of b.
-    """
+    """Return the derivatives (m,) of silhouettes with respect to a (`own`) and b (`other`)."""
     largest = np.maximum(own, other)
     inverse = np.divide(1.0, largest, out=np.zeros_like(largest), where=largest != 0)
     is_near = own <= other
@@ -359,12 +331,9 @@ def _squared_influences(
 ) -> Floats:
     """Return, for each group of queries, the sum of the squared influences of the references.
 
-    The influence of a reference on a group is a sum over the queries in the group. Each query
-    contributes a product of two factors. The first is the query's weight, and the second is its
-    distance to the reference minus its mean distance. `x` contains the m queries and has shape (m,
-    d). `places` contains the position of each query among the references, or -1 if the query is not
-    a reference. `group` contains the group number of each query, in ascending order. Both arrays
-    have shape (m,).
+    The influence of a reference on a group is a sum over the queries x (m, d) in the group: the
+    query's weight times its distance to the reference minus its mean distance. `places` (m,) has
+    the position of each query among the references, or -1, and `group` (m,) ascends.
     """
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     squares = np.zeros(len(starts))

@@ -66,12 +66,7 @@ def _sum_error(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 
 
 def _mean_terms(reference: str, shift: str, low: str, high: str) -> tuple[pl.Expr, pl.Expr]:
-    """Return the mean, `reference` + `shift`, as two numbers: mean and mean_correction.
-
-    The arguments are column names. `low` and `high` are the minimum and the maximum of the averaged
-    numbers. If rounding moves the mean outside this range, the mean is clamped and the correction
-    is 0.
-    """
+    """Return the sum of two columns as mean and mean_correction, clamped from `low` to `high`."""
     a, b = pl.col(reference), pl.col(shift)
     is_inside = (a + b).is_between(pl.col(low), pl.col(high))
     correction = pl.when(is_inside).then(_sum_error(a, b)).otherwise(0.0)
@@ -97,11 +92,7 @@ class _States(NamedTuple):
 def _read_states(
     frame: pl.DataFrame | pl.LazyFrame, partition_by: Keys, results: Sequence[str]
 ) -> _States:
-    """Read and check the rows of a table of states, and return them.
-
-    `results` lists the column names of the caller's result. Partition columns must not use these
-    names.
-    """
+    """Read and check the rows of a table of states. `results` are no names of partition columns."""
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, partition_by, results)
     schema = lazy.collect_schema()
@@ -140,20 +131,13 @@ def _check_type(name: str, dtype: pl.DataType) -> None:
 
 
 def _raise_fault(fault: str | None) -> None:
-    """Raise an error if `fault` is not None.
-
-    `fault` describes what was expected and what was found.
-    """
+    """Raise an error if `fault` says what was expected and what was found."""
     if fault is not None:
         raise ClusterEvalError(f"states: expected {fault}")
 
 
 def _check_lengths(rows: pl.LazyFrame) -> int:
-    """Return the number of coordinates in the states, or 0 if there are no points.
-
-    Raise an error if a count is not a whole number >= 0, or if a state with points has no cluster
-    or has a list of the wrong length.
-    """
+    """Return the number of coordinates in valid states, or 0 if there are no points."""
     has_points = pl.col("n") > 0
     dims = pl.col("mean").list.len().filter(has_points).max()
     expected = pl.max_horizontal(dims, 1)
@@ -174,7 +158,7 @@ def _check_lengths(rows: pl.LazyFrame) -> int:
 
 
 def _count_fault(name: str) -> pl.Expr:
-    """Return an error message about the count in column `name`, or NULL if the count is valid."""
+    """Return what is wrong with the count in a column, or NULL."""
     x = to_double(pl.col(name))
     is_count = (x >= 0) & (x < 1e15) & (x == x.floor())
     given = pl.col(name).cast(pl.String).str.to_lowercase().fill_null("NULL")
@@ -183,7 +167,7 @@ def _count_fault(name: str) -> pl.Expr:
 
 
 def _length_fault(name: str, dims: pl.Expr) -> pl.Expr:
-    """Return an error message about the length of a list, or NULL if the length is `dims`."""
+    """Return what is wrong with the length of a list, which must be `dims`, or NULL."""
     length = pl.col(name).list.len()
     missing = pl.lit(f"a list for each state of points in the column {name}, got NULL")
     other = pl.format(f"lists of length {{}} in the column {name}, got length {{}}", dims, length)
@@ -205,17 +189,14 @@ def _check_values(rows: pl.LazyFrame) -> None:
 
 
 def _finite_fault(name: str) -> pl.Expr:
-    """Return an error message about the number in column `name`, or NULL if it is finite."""
+    """Return what is wrong with the number in a column, or NULL if it is finite."""
     x = pl.col(name)
     fault = pl.format(f"finite numbers in the column {name}, got {{}}", non_finite_as_text(x))
     return pl.when(~x.is_finite().fill_null(False)).then(fault)
 
 
 def _explode_states(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row for each coordinate of each state that has points.
-
-    The column i contains the index of the coordinate, counted from 0.
-    """
+    """Return one row for each coordinate i (from 0) of each state that has points."""
     places = pl.int_ranges(0, pl.col("mean").list.len()).alias("i")
     return rows.filter(pl.col("n") > 0).with_columns(places).explode("i", *_LISTS)
 
@@ -226,11 +207,7 @@ def _explode_states(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _point_moments(points: Points) -> pl.LazyFrame:
-    """Return a row for each cluster that has points, with its keys and the columns in _LISTS.
-
-    The points are read twice: once to compute the means, and once to compute the deviations from
-    the means.
-    """
+    """Return the _LISTS of each cluster, from a pass for the means and one for the deviations."""
     keys = points.cluster_keys
     is_long = isinstance(points.form, LongVectors)
     lists = _long_deviations(points) if is_long else _wide_deviations(points)
@@ -261,13 +238,7 @@ def _origin_list(points: Points) -> pl.Expr:
 
 
 def _wide_deviations(points: Points) -> pl.LazyFrame:
-    """Return one row for each cluster that contains points, with five lists.
-
-    The lists are `reference`, `shift`, `m2`, `minimum` and `maximum`, and each of them has one
-    number per coordinate. The list `reference` contains the means of x, up to rounding errors. The
-    list `shift` contains the mean deviations from `reference`. The lists `minimum` and `maximum`
-    are in the user's coordinates.
-    """
+    """Return the lists reference (means), shift (mean deviations from them), m2 and extremes."""
     form, keys = points.form, points.cluster_keys
     means = points.centers.select(*keys, *form.columns("m"))
     rows = points.kept_rows.select(*keys, *form.columns("x"), *form.columns("raw_x"))
@@ -311,10 +282,7 @@ def _long_deviations(points: Points) -> pl.LazyFrame:
 
 
 def _merge_states(states: _States) -> pl.LazyFrame:
-    """Merge all states of each cluster into a single row.
-
-    The result has the same columns as `states`.
-    """
+    """Merge all states of each cluster into a single row."""
     by = [*states.keys, "cluster"]
     counts = states.rows.group_by(by).agg(pl.col(_COUNTS).sum())
     coordinates = _merge_coordinates(_explode_states(states.rows), [*by, "i"])
@@ -323,13 +291,11 @@ def _merge_states(states: _States) -> pl.LazyFrame:
 
 
 def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the columns in _LISTS, merged into one row for each cluster and coordinate.
+    """Return the _LISTS merged by the columns `by`, from one row for each state and coordinate.
 
-    The columns `by` identify the cluster and the coordinate. `values` contains the column n and the
-    columns in _LISTS, with one row for each state and coordinate. The formula by Chan, Golub and
-    LeVeque is applied to any number of states: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2.
-    Before the means are squared, `reference` is subtracted from them. This reference is the overall
-    mean, up to rounding errors.
+    The formula by Chan, Golub and LeVeque is applied to any number of states: m2 = sum of m2_i +
+    sum of n_i (mean_i - mean)^2. Before the means are squared, `reference` is subtracted from them,
+    which is the overall mean, up to rounding errors.
     """
     n, mean, deviation = to_double(pl.col("n")), pl.col("mean"), pl.col("deviation")
     # Both uses need exactly the same references, and a second evaluation might add numbers in
@@ -354,10 +320,7 @@ def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _weighted_mean(n: pl.Expr, x: pl.Expr) -> pl.Expr:
-    """Return the mean of x weighted by n, as an aggregate.
-
-    The mean is exact if all numbers are equal.
-    """
+    """Return the mean of x weighted by n, which is exact if all numbers are equal."""
     return ((n * x).sum() / n.sum()).clip(x.min(), x.max())
 
 
@@ -369,10 +332,9 @@ def _weighted_mean(n: pl.Expr, x: pl.Expr) -> pl.Expr:
 def _points_of_states(states: _States, distance: Distance, factors: list[float]) -> Points:
     """Return the clusters of `states` as Points with centers and spreads but without rows.
 
-    Sums of distances are always computed for sqeuclidean, because states do not contain enough
-    information about other distances. The sum of squared distances to any center is the sum of
-    squared distances to the mean, plus n times the squared distance between the center and the
-    mean.
+    Sums of distances are always those of sqeuclidean, because states do not contain enough
+    information about others. The sum of squared distances to any center is the sum of squared
+    distances to the mean, plus n times the squared distance between the center and the mean.
     """
     form = WideVectors(len(factors), distance, factors, is_moved=True)
     merged = _merge_states(states).cache()
@@ -394,12 +356,7 @@ def _points_of_states(states: _States, distance: Distance, factors: list[float])
 def _state_centers(
     merged: pl.LazyFrame, form: WideVectors, by: list[str], keys: list[str]
 ) -> pl.LazyFrame:
-    """Return a row for each cluster, with the columns `by`, its size, and the vectors m, v and c.
-
-    `form` describes the vectors. `merged` contains one state for each cluster with points. Like
-    points, the states are shifted by the origin of their partition and multiplied by the weight
-    factors. The columns `keys` identify a partition.
-    """
+    """Return the size, m, v and c of each cluster, shifted and scaled like points."""
     names = {"mean": "mean", "mean_correction": "rest", "m2": "m2", "minimum": "low"}
     columns: Terms = {"size": pl.col("n")}
     for name, short in (names | {"maximum": "high"}).items():
@@ -418,7 +375,7 @@ def _state_centers(
 
 
 def _raise_out_of_range(found: pl.DataFrame) -> None:
-    """Raise an error if either value in the row `found` is true: overflows, and underflows."""
+    """Raise an error if either value in the row `found` is true."""
     overflows, underflows = found.row(0)
     if underflows:
         raise ClusterEvalError("states: distances underflow; scale the coordinates up")

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from polars_clustereval.base.frames import map_whole
+
 from .centroids import PointOptions, Points, read_rows
 from .distances import SMALL_SPREAD, SMALL_SQUARE, LongVectors
 from .kernels import long_sums, long_vectors
@@ -27,7 +29,7 @@ from .kernels.streams import map_stream, run_stream
 if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame
 
-    from .distances import Distance, VectorForm
+    from .distances import VectorForm
     from .kernels.arrays import Booleans, Floats, Integers
     from .vectors import Vector
 
@@ -43,10 +45,9 @@ def read_points_in_two_passes(
 ) -> Points:
     """Read points as read_points does, for a caller that needs only cluster statistics.
 
-    `given` contains additional arguments for read_rows. Use only the attributes all_centers,
-    spreads and clusters of the result. Collecting these frames raises an error if any point's
-    distance to its center is not finite. In some partitions, the coordinates were shifted when the
-    points were read, and the vectors of these partitions are shifted in the same way.
+    Use only the attributes all_centers, spreads and clusters of the result. Collecting these frames
+    raises an error if any point's distance to its center is not finite. In some partitions, the
+    coordinates and the vectors of clusters are shifted.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     if options.center == "median" or options.distance.name == "cosine":
@@ -65,7 +66,12 @@ def read_points_in_two_passes(
     )
     needed = [*plain.cluster_keys, "n", "n_invalid", "ssw", "radius", *form.columns("c")]
     needed += ["g"] if is_long else []
-    return _with_table(plain, settled.filter(pl.struct(needed).is_not_null()).cache())
+    table = settled.filter(pl.struct(needed).is_not_null()).cache()
+    centers = table.filter(pl.col("n") > 0)
+    clusters = centers.with_row_index("number").with_columns(
+        mean_distance=pl.col("distances") / pl.col("n")
+    )
+    return plain.with_frames(all_centers=centers, spreads=table, clusters=clusters.cache())
 
 
 def _join_centers(points: Points) -> pl.LazyFrame:
@@ -74,27 +80,13 @@ def _join_centers(points: Points) -> pl.LazyFrame:
     return points.spreads.join(points.all_centers, on=keys, how="left", nulls_equal=True)
 
 
-def _with_table(points: Points, table: pl.LazyFrame) -> Points:
-    """Return the points with cluster frames taken from `table`, which has one row per cluster."""
-    centers = table.filter(pl.col("n") > 0)
-    clusters = centers.with_row_index("number").with_columns(
-        mean_distance=pl.col("distances") / pl.col("n")
-    )
-    return points.with_frames(all_centers=centers, spreads=table, clusters=clusters.cache())
-
-
 # ----------------------------------------------------------------------------------------------
 # Long vectors
 # ----------------------------------------------------------------------------------------------
 
 
 def _sum_long_vectors(points: Points) -> pl.LazyFrame:
-    """Return the same table as _join_centers, but for long vectors.
-
-    The table is computed in a single pass that sums the vectors.
-
-    Columns that depend on the distances to centers or on their squares are NULL.
-    """
+    """Return the table of _join_centers from one pass that sums long vectors, without distances."""
     by = [*points.cluster_keys, "kept", "complete", "noisy"]
     rows, vector = points.rows.select(*by, "x"), pl.Array(pl.Float64, points.form.dims)
     types = dict(points.rows.select(by).collect_schema()) | {"size": pl.Int64()}
@@ -102,13 +94,8 @@ def _sum_long_vectors(points: Points) -> pl.LazyFrame:
     sums = map_stream(rows, partial(long_sums.sum_batch, by=by, schema=schema), schema)
     types = {key: schema[key] for key in points.cluster_keys}
     types |= dict.fromkeys(("n", "n_dropped", "n_noise"), pl.Int64()) | {"c": vector, "g": vector}
-    centers = sums.map_batches(
-        partial(_average_sums, points=points, schema=pl.Schema(types)),
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema=pl.Schema(types),
-    )
+    average = partial(_average_sums, points=points, schema=pl.Schema(types))
+    centers = map_whole(sums, average, pl.Schema(types))
     nothing = {name: pl.lit(None, pl.Float64) for name in (*_SUMS, *long_vectors.VARIANCE_TOTALS)}
     return centers.with_columns(
         n_invalid=pl.lit(0, pl.Int64), size="n", **nothing, v=pl.lit(None, vector)
@@ -120,11 +107,7 @@ _SUMS = ("distances", "ssw", "radius", "overall_distances")
 
 
 def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster, with its key columns, row counts, and the centers c and g.
-
-    `batches` contains the results of long_sums.sum_batch for all batches, and `schema` is the
-    schema of the result.
-    """
+    """Return one row per cluster, with row counts and the centers c and g, from all batches."""
     if batches.is_empty():
         return pl.DataFrame(schema=schema)
     keys = points.cluster_keys
@@ -146,27 +129,18 @@ def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> p
 
 
 def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
-    """Complete `table` in a second pass over the points, pass it to _settle, and return the result.
-
-    `table` contains the columns of _sum_long_vectors that the caller needs.
-    """
+    """Complete the table of _sum_long_vectors in a second pass over the points, and settle it."""
     clusters, keys = table.filter(pl.col("n") > 0), plain.cluster_keys
     if clusters.is_empty():
         return table
     asked, form = set(table.columns), plain.form
-    c, squares = (
-        form.to_matrix(clusters, "c"),
-        not asked.isdisjoint({"v", *long_vectors.VARIANCE_TOTALS}),
-    )
+    c, squares = form.to_matrix(clusters, "c"), asked & {"v", *long_vectors.VARIANCE_TOTALS}
     middles = form.to_matrix(clusters, "g") if "overall_distances" in asked else None
-    sums = DistanceSums(c, middles, form.distance, needs_squares=squares)
+    sums = DistanceSums(c, middles, form.distance, needs_squares=bool(squares))
     numbers = clusters.select(keys).with_row_index("number")
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of points to the sums.
-
-        Return an empty frame, because a stream requires a result for each batch.
-        """
+        """Add a batch of points to the sums, and return an empty frame for the stream."""
         # Filtering or joining the stream would copy all vectors.
         batch = batch if batch["kept"].all() else batch.filter("kept")
         joined = batch.select(keys).join(
@@ -213,9 +187,8 @@ def _found_columns(sums: DistanceSums, clusters: pl.DataFrame, points: Points) -
 def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
     """Return `table` after recomputing the doubtful partitions from shifted points.
 
-    `table` has one row per cluster, with statistics of the points in `plain`. The coordinates of
-    these points are not shifted. `points` contains the same points without the vector x. Raise an
-    error if any point's distance to its center is not finite.
+    `table` has one row per cluster of the unshifted points `plain`, and `points` are the same
+    points without the vector x. Raise an error if any point's distance to its center is not finite.
     """
     keys, rows = points.partition_keys, points.rows
     doubtful = _find_doubtful(table, points, plain.form)
@@ -226,19 +199,14 @@ def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
         rows = rows.join(doubtful.lazy(), on=keys, how="semi", nulls_equal=True)
         table = table.join(doubtful, on=keys, how="anti", nulls_equal=True)
     moved = replace(points, rows=rows).with_vectors(is_eager=True).precompute()
-    again = moved.spreads.join(
-        moved.all_centers, on=points.cluster_keys, how="left", nulls_equal=True
-    )
-    return pl.concat([table, again.select(names).collect()])
+    return pl.concat([table, _join_centers(moved).select(names).collect()])
 
 
 def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFrame:
-    """Return the keys of the partitions that must be read again.
+    """Return the keys of the partitions that must be read again, with a column `again`.
 
-    The result contains the key columns and a column `again` that is always true. `table` and
-    `points` are the arguments of _settle, and `form` describes the vectors in the table. Numbers
-    with few digits can be summed without losing digits. Therefore, a partition that contains only
-    such numbers is doubtful only if a distance is not finite.
+    Numbers with few digits can be summed without losing digits. A partition of such numbers is
+    doubtful only if a distance is not finite.
     """
     keys, invalid = points.partition_keys, table.filter(pl.col("n_invalid") > 0)
     doubtful, clusters = [invalid], table.filter(pl.col("n") > 0)
@@ -252,13 +220,15 @@ def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.
 
 
 def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers) -> Booleans:
-    """Return, for each partition, whether sums of unshifted coordinates may have lost digits.
+    """Return, for each partition (q,), whether sums of unshifted coordinates may be inexact."""
 
-    The result has shape (q,) for q partitions. `clusters` has k rows, sorted by partition. `starts`
-    contains the index of the first row of each partition and has shape (q,).
-    """
+    def square(x: Floats) -> Floats:
+        """Return the squared distance (m,) of each row of x (m, d) from 0."""
+        lengths = measure_differences(x.copy(), *form.distance)
+        return lengths if form.distance.name == "sqeuclidean" else lengths**2
+
     n, ssw, radius = (clusters[name].to_numpy() for name in ("n", "ssw", "radius"))
-    c, square = form.to_matrix(clusters, "c"), partial(_squared_lengths, distance=form.distance)
+    c = form.to_matrix(clusters, "c")
     sizes = np.add.reduceat(n, starts).astype(np.float64)
     g = np.add.reduceat(n[:, None] * c, starts) / sizes[:, None]
     gaps = c - np.repeat(g, np.diff(starts, append=len(c)), axis=0)
@@ -284,22 +254,10 @@ def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
     return (squares > 0) & (squares < SMALL_SPREAD**2 * of_centers)
 
 
-def _squared_lengths(x: Floats, distance: Distance) -> Floats:
-    """Return the squared distance of each row of `x` from 0.
-
-    `x` has shape (m, d), and the result has shape (m,).
-    """
-    lengths = measure_differences(x.copy(), *distance)
-    return lengths if distance.name == "sqeuclidean" else lengths**2
-
-
 def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
-    """Return, for each of k clusters, whether any of its coordinates may be constant.
+    """Return whether any coordinate of a cluster has a spread that could be mere rounding error.
 
-    The result has shape (k,). A coordinate may be constant if its spread is so small that it could
-    be mere rounding error. `n` contains the sizes of the clusters and has shape (k,). `v` and `c`
-    contain their variances and centers and have shape (k, d). Sums of equal numbers with few digits
-    are exact.
+    Sums of equal numbers with few digits are exact. `n` is (k,), and `v` and `c` are (k, d).
     """
     is_rounded = (v > 0) | (c != c.astype(np.float32))
     is_narrow = (v < SMALL_SPREAD**2 * c**2) & is_rounded
@@ -307,12 +265,10 @@ def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
 
 
 def _is_nearly_repeated(c: Floats, starts: Integers) -> Booleans:
-    """Return, for each center, whether it nearly equals another center in its partition.
+    """Return, for each center c (k, d), whether it nearly equals another center in its partition.
 
-    `c` contains the k centers and has shape (k, d). Nearly equal centers may differ only by
-    rounding errors. `starts` contains the index of the first center in each of q partitions and has
-    shape (q,). The centers are sorted by their projections onto a line, so that nearly equal
-    centers are neighbors.
+    Nearly equal centers may differ only by rounding errors. The centers are sorted by their
+    projections onto a line, so that nearly equal ones are neighbors.
     """
     numbers = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c)))
     order = np.lexsort((c @ np.sin(np.arange(1.0, c.shape[1] + 1)), numbers))

@@ -71,10 +71,9 @@ def check_vector(
 ) -> Coordinates:
     """Return the coordinates specified by the user's argument `vector`, as expressions.
 
-    `vector` must specify either a single list or array column or several numeric columns of `lazy`.
-    `counts` is true for each row that will be evaluated, provided that it has a vector. In a list
-    column, the longest list among these rows determines the number of coordinates. If `missing` is
-    'drop', rows with a NULL coordinate have no vector.
+    It must specify one list or array column or several numeric columns. `counts` is true for each
+    row that is evaluated if it has a vector: the longest list among these rows determines the
+    number of coordinates.
     """
     named = _vector_columns(lazy, vector)
     columns = [expr for _, expr in named]
@@ -110,21 +109,16 @@ def _are_columns(vector: Vector) -> bool:
 
 
 def _has_few_digits(dtype: pl.DataType) -> bool:
-    """Return whether numbers of the type `dtype` have at most 24 significant bits.
+    """Return whether numbers of this type have at most 24 significant bits.
 
-    Sums of such numbers in Float64 are accurate enough. For other numbers, an origin must be
-    subtracted first.
+    Sums of such numbers in Float64 are accurate enough. For others, an origin must be subtracted
+    first.
     """
     return dtype in (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
 
 
 def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[tuple[str, pl.Expr]]:
-    """Return a (name, expression) pair for each column of `vector`.
-
-    The expressions are named x_0, x_1, and so on. `vector` is a name, an expression, a selector or
-    a sequence of these. Raise an error if a part has any other type, or if a column does not exist
-    in `lazy`.
-    """
+    """Return the name and the expression, named x_0, x_1, ..., of each column of `vector`."""
     parts = (
         list(vector) if isinstance(vector, Iterable) and not isinstance(vector, str) else [vector]
     )
@@ -159,10 +153,7 @@ def _nested_coordinates(
     counts: pl.Expr,
     missing: Missing,
 ) -> Coordinates:
-    """Return the coordinates of the list or array column `expr`, whose type is `dtype`.
-
-    Raise an error if the elements are not numbers. `counts` and `missing` are as in check_vector.
-    """
+    """Return the coordinates of a list or array column, or raise an error if it has no numbers."""
     inner = dtype.inner
     if not (isinstance(inner, pl.DataType) and inner.is_numeric()):
         raise _vector_type_error(dtype)
@@ -174,10 +165,7 @@ def _nested_coordinates(
 def _array_coordinates(
     expr: pl.Expr, inner: pl.DataType, dims: int, missing: Missing
 ) -> Coordinates:
-    """Return the coordinates of the array column `expr`.
-
-    Each array has `dims` elements of type `inner`.
-    """
+    """Return the coordinates of a column of arrays with `dims` elements."""
     if not dims:
         null = pl.lit(None, pl.Float64)
         return Coordinates([null], pl.lit(0), has_vector=expr.is_not_null(), is_empty=True)
@@ -187,11 +175,7 @@ def _array_coordinates(
     return Coordinates(
         exprs=[to_double(expr.arr.get(i)) for i in range(dims)],
         length=pl.lit(dims),
-        has_vector=(
-            expr.is_not_null() & ~expr.arr.contains(None)
-            if missing == "drop"
-            else _has_vector(expr, expr.arr.max(), pl.lit(dims))
-        ),
+        has_vector=_has_vector(expr, expr.arr, pl.lit(dims), missing),
         few_digits=_has_few_digits(inner),
         array=_array_if_long(expr, inner, dims),
     )
@@ -200,17 +184,13 @@ def _array_coordinates(
 def _list_coordinates(
     lazy: pl.LazyFrame, expr: pl.Expr, inner: pl.DataType, counts: pl.Expr, missing: Missing
 ) -> Coordinates:
-    """Return the coordinates of the list column `expr`, whose elements have the type `inner`.
+    """Return the coordinates of a list column.
 
-    The number of coordinates is the length of the longest list among the rows that have a vector
-    and for which `counts` is true. These rows are read while the query plan is being built. If a
-    list is shorter, its missing coordinates are NULL.
+    Their number is the length of the longest list among the counted rows, which are read while the
+    query plan is being built. If a list is shorter, its missing coordinates are NULL.
     """
     length = expr.list.len()
-    if missing == "drop":
-        has_vector = expr.is_not_null() & ~expr.list.contains(None)
-    else:
-        has_vector = _has_vector(expr, expr.list.max(), length)
+    has_vector = _has_vector(expr, expr.list, length, missing)
     longest = lazy.select(length.filter(counts & has_vector).max().alias("length"))
     dims = collect_now(longest).item() or 0
     return Coordinates(
@@ -224,32 +204,25 @@ def _list_coordinates(
 
 
 def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | None:
-    """Return `array` with floating-point elements, or None if `dims` is below MIN_LONG_DIMS.
-
-    `array` is a column of arrays with `dims` elements of type `inner`. Long vectors are processed
-    as numpy arrays. For shorter vectors, each coordinate is processed as a separate column.
-    """
+    """Return `array` with floating-point elements, or None if it is not processed by numpy."""
     if dims < long_vectors.MIN_LONG_DIMS:
         return None
     return array if inner.is_float() else array.cast(pl.Array(pl.Float64, dims))
 
 
-def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
-    """Return whether each row has a vector.
+def _has_vector(expr: pl.Expr, elements: Any, length: pl.Expr, missing: Missing) -> pl.Expr:
+    """Return whether a list or array is neither NULL nor all NULLs; an empty one fails later.
 
-    A row has a vector if `expr` is neither NULL nor a list that contains only NULLs. `expr` is a
-    column of lists or arrays, `maximum` is the largest coordinate in each list, and `length` is the
-    number of coordinates in each list. An empty vector counts as a vector but is rejected later.
+    `elements` is expr.list or expr.arr. With missing='drop', no element may be NULL.
     """
-    return expr.is_not_null() & (maximum.is_not_null() | (length == 0))
+    is_given: pl.Expr = elements.max().is_not_null() | (length == 0)
+    if missing == "drop":
+        is_given = ~elements.contains(None)
+    return expr.is_not_null() & is_given
 
 
 def _vector_type_error(dtype: pl.DataType, is_vector_text: bool = False) -> ClusterEvalError:
-    """Return the error for a vector argument that refers to a column of the wrong type `dtype`.
-
-    `is_vector_text` is true if the argument is a single text column, which could be parsed into
-    vectors.
-    """
+    """Return the error for a vector of the wrong type, such as a single text column."""
     advice = "; parse_vector makes one from text" if is_vector_text else ""
     return ClusterEvalError(
         f"vector: expected a list or array of numbers, such as [x, y, z], got {dtype}{advice}"
@@ -282,15 +255,6 @@ _MAX_STATED_LENGTH = 2**20
 _NO_VECTOR, _TOO_LONG, _OTHER_LENGTH, _NO_LENGTH, _INDEX_OUT_OF_RANGE, _REPEATED_INDEX = range(6)
 
 
-def _check_size(size: int | None) -> None:
-    """Raise an error unless `size` is None or an integer from 1 to 10^9 - 1.
-
-    `size` is an option of parse_vector.
-    """
-    if size is not None and not (isinstance(size, int) and 1 <= size < 10**9):
-        raise ClusterEvalError(f"size: expected a whole number >= 1, got {size}")
-
-
 def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
     """Split the vector in each text into its parts, and return one row per text.
 
@@ -320,11 +284,7 @@ def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
 
 
 def _text_fault(size: pl.Expr) -> pl.Expr:
-    """Return the code of the first fault in a text, such as _NO_LENGTH, or NULL if there is none.
-
-    The result is an expression over the columns of _read_texts. `size` is the length that the user
-    requested, or NULL.
-    """
+    """Return the code of the first fault in a row of _read_texts, such as _NO_LENGTH, or NULL."""
     indices, length = pl.col("indices"), pl.col("length")
     dims = pl.col("numbers").list.len().cast(pl.Int64)
     faults = {
@@ -341,12 +301,7 @@ def _text_fault(size: pl.Expr) -> pl.Expr:
 
 
 def _text_error(facts: dict[str, Any], size: int | None) -> ClusterEvalError:
-    """Return the error that parse_vector raises for a faulty text.
-
-    `facts` is a mapping from the columns of _read_texts to their values for this text. It also
-    contains the key `fault`, with the code that _text_fault returned. `size` is the length that the
-    user requested, or None.
-    """
+    """Return the error for a row of _read_texts with the code of its `fault`."""
     text = facts["text"]
     # Long texts are cut off, because their start is enough to identify the row.
     shown = text if len(text) <= 100 else f"{text[:100]}..."
@@ -372,9 +327,8 @@ def _repeat_zero(n: pl.Expr) -> pl.Expr:
 def _fill_entries() -> pl.Expr:
     """Return the coordinates of a sparse vector, including zeros, up to its last entry.
 
-    The result is an expression for use in list.eval. The expression expects a list of alternating
-    indices and coordinates, with the indices in any order. The function _pad_vector appends the
-    zeros after the last entry.
+    The expression is for list.eval of a list of alternating indices and coordinates, with the
+    indices in any order. _pad_vector appends the zeros after the last entry.
     """
     index = pl.element().gather_every(2).cast(pl.Int64)
     coordinate = pl.element().gather_every(2, 1).sort_by(index)
@@ -389,11 +343,7 @@ def _pad_vector(values: pl.Expr, length: pl.Expr) -> pl.Expr:
 
 
 def _parse_texts(texts: pl.Series, size: int | None) -> pl.Series:
-    """Return the vector in each text as a list of Float64. NULL stays NULL.
-
-    Raise an error for the first invalid text. `size` is the required length of the vectors, or None
-    if any length is allowed.
-    """
+    """Return the vector in each text as a list, or raise an error for the first invalid text."""
     given_size = pl.lit(size, pl.Int64)
     parts = _read_texts(texts, given_size).with_columns(fault=_text_fault(given_size))
     faulty = parts.filter(pl.col("fault").is_not_null()).head(1)
@@ -450,7 +400,8 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     [[1.0, 0.0, 3.0, 0.0], [1.0, 0.0, 3.0, 0.0], None]
     """
     expr = as_single_column(vec, "vec")
-    _check_size(size)
+    if size is not None and not (isinstance(size, int) and 1 <= size < 10**9):
+        raise ClusterEvalError(f"size: expected a whole number >= 1, got {size}")
     # This is a function of whole columns, because an expression has no variables, and would compute
     # twice what it uses twice.
     parsed = expr.cast(pl.String).map_batches(
@@ -466,11 +417,7 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
 
 
 def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
-    """Check the argument `columns` of vdm_encode, and return it as a list of names.
-
-    Raise an error for the same reasons as check_columns_by_name, or if a column NAME_vdm already
-    exists.
-    """
+    """Return the argument `columns` of vdm_encode as a list of names, or raise an error."""
     names = check_columns_by_name(lazy, columns)
     table_columns = lazy.collect_schema().names()
     for name in names:
@@ -484,13 +431,10 @@ def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> 
 def _value_profiles(
     lazy: pl.LazyFrame, column: str, label: pl.Expr, keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Return the profile of each value of a nominal column.
+    """Return the profile of each value of a nominal column in each partition.
 
-    The result has one row for each combination of partition and value. A profile is the list of
-    class shares among the rows with this value, in the sorted order of the partition's classes.
-    `label` is an expression for the class of each row, and its output name is label. `keys` maps
-    the internal names of the partition columns to the user's names. The result contains the columns
-    value and profile, and the partition columns under their internal names.
+    A profile is the list of class shares among the rows with this value, in the sorted order of the
+    partition's classes.
     """
     value_keys, rank, n = [*keys, "value"], pl.col("rank"), pl.col("n")
     columns = {name: column_named(key) for name, key in keys.items()}
@@ -517,12 +461,7 @@ def _value_profiles(
 def _add_profiles(
     lazy: pl.LazyFrame, profiles: pl.LazyFrame, column: str, keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Return the rows of `lazy` with an added column COLUMN_vdm.
-
-    This column contains the profile of the row's value in `column`. `profiles` is the result of
-    _value_profiles for this column. `keys` maps the names of the partition columns in `profiles` to
-    those in `lazy`.
-    """
+    """Return the rows of `lazy` with COLUMN_vdm, the profile of the row's value in `column`."""
     # The columns are copied under plain names, because a join would read a name such as ^a$ as a
     # pattern.
     by = {f"__ce_{name}": user_name for name, user_name in (keys | {"value": column}).items()}

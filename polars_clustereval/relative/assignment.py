@@ -134,7 +134,7 @@ def assigned_points(
     The points are streamed.
     """
     keys, centers = points.partition_keys, _read_centers(centroids, points)
-    rows = points.kept_rows.select(*keys, *columns, *points.vector_columns("x"))
+    rows = points.kept_rows.select(*keys, *columns, *points.form.columns("x"))
     if keys:
         rows = join_small(rows, keys, centers.places.lazy(), "left")
     clusters = centers.table["cluster"]

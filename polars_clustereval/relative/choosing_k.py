@@ -23,10 +23,9 @@ from polars_clustereval.base.frames import to_user_frame
 from polars_clustereval.base.growth import SWEPT_SILHOUETTES
 from polars_clustereval.base.tables import options_of_call, table_function
 from polars_clustereval.internal.centroids import check_point_options
-from polars_clustereval.internal.distances import plain_distance_name
+from polars_clustereval.internal.point_silhouettes import SilhouetteOptions, read_queried_points
 from polars_clustereval.internal.scatter import internal_scores, internal_statistics
 from polars_clustereval.internal.silhouette import score_table
-from polars_clustereval.internal.silhouette_queries import SilhouetteOptions, read_queried_points
 from polars_clustereval.internal.two_passes import read_points_in_two_passes
 
 from .gap import check_sweep_k, raise_bad_k, read_sweep
@@ -61,18 +60,15 @@ _ROUNDING_ERROR = 1e-12
 # ----------------------------------------------------------------------------------------------
 
 
-def _mean_silhouettes(
-    frame: pl.DataFrame | pl.LazyFrame,
-    vector: Vector,
-    cluster: Column,
-    k: pl.Expr,
-    options: PointOptions,
-    method: str,
-) -> pl.LazyFrame:
+def _mean_silhouettes(k: pl.Expr, options: PointOptions, method: str) -> pl.LazyFrame:
     """Return the mean silhouette of each partition and k (the expression `k`), by `method`."""
     scored = SilhouetteOptions(method)
-    points = read_queried_points(
-        frame, vector, cluster, options, scored, results=_ELBOW_COLUMNS, inner_key=k
+    points = options_of_call(
+        read_queried_points,
+        point_options=options,
+        options=scored,
+        results=_ELBOW_COLUMNS,
+        inner_key=k,
     )
     *names, k_name = points.keys
     as_number = pl.col(k_name).cast(pl.Int64, strict=False).alias("k")
@@ -381,10 +377,7 @@ def elbow(
     if silhouette == "none":
         rows = rows.with_columns(silhouette=pl.lit(None, pl.Float64))
     else:
-        plain = options_of_call(
-            check_point_options, distance=plain_distance_name(distance, p), center="mean"
-        )
-        means = _mean_silhouettes(frame, vector, cluster, number, plain, silhouette)
+        means = _mean_silhouettes(number, options, silhouette)
         rows = rows.join(means, on=[*names, "k"], how="left", nulls_equal=True)
     by = names or ["whole"]
     rows = _add_indices(_add_knees(_add_curve(rows, by), by), by)

@@ -13,28 +13,37 @@ from polars_clustereval.base import tables
 from polars_clustereval.external.contingency import LabelOptions
 from polars_clustereval.external.graph_counts import GraphColumns
 from polars_clustereval.internal.centroids import check_point_options
-from polars_clustereval.internal.silhouette_queries import (
-    SilhouetteOptions,
-    check_means_options,
-)
+from polars_clustereval.internal.point_silhouettes import SilhouetteOptions, read_queried_points
+from polars_clustereval.internal.profile_statistics import read_columns
 
 PACKAGE = Path(ce.__file__).parent
-MAKERS = (LabelOptions, GraphColumns, check_point_options, check_means_options, SilhouetteOptions)
+MAKERS = (
+    *(LabelOptions, GraphColumns, check_point_options, SilhouetteOptions, read_queried_points),
+    *(ce.internal_report, ce.silhouette_clusters, read_columns),
+)
 
 
 def unread_parameters(source: str) -> Iterator[str]:
-    """Yield the parameters of functions that neither the body nor an options object reads."""
-    for function in ast.parse(source).body:
-        if not isinstance(function, ast.FunctionDef):
-            continue
+    """Yield the parameters of functions that neither the body nor an options object reads.
+
+    The body may call a function of its module that makes the options.
+    """
+    functions = [x for x in ast.parse(source).body if isinstance(x, ast.FunctionDef)]
+    bodies = {
+        x.name: {y.id for part in x.body for y in ast.walk(part) if isinstance(y, ast.Name)}
+        for x in functions
+    }
+    readers = {name: names for name, names in bodies.items() if "options_of_call" in names}
+    for function in functions:
         arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-        names = {x.id for part in function.body for x in ast.walk(part) if isinstance(x, ast.Name)}
+        names = bodies[function.name]
+        used = names.union(*(readers[name] for name in names & readers.keys()))
         read = set(names)
-        if "options_of_call" in names:
+        if "options_of_call" in used:
             read |= {
                 name
                 for make in MAKERS
-                if make.__name__ in names
+                if make.__name__ in used
                 for name in inspect.signature(make).parameters
             }
         unread = (x.arg for x in arguments if x.arg not in read and x.arg[0] != "_")

@@ -22,10 +22,9 @@ Booleans = NDArray[np.bool_]
 
 
 def minkowski_lengths(sizes: Floats, p: float) -> Floats:
-    """Return the Minkowski length, (sum of sizes^p)^(1/p), of each row of `sizes` (m, d).
+    """Return (sum of sizes^p)^(1/p) of each row of absolute values (m, d), which are overwritten.
 
-    `sizes` contains the absolute values of coordinates and is overwritten. Each row is first
-    divided by its largest value, so that the powers do not overflow.
+    Each row is first divided by its largest value, so that the powers do not overflow.
     """
     largest = sizes.max(axis=1, keepdims=True)
     sizes /= np.where(largest > 0, largest, 1.0)
@@ -63,19 +62,12 @@ def expand_range_blocks(
 
 
 def sum_by_group(groups: Integers, values: NDArray[Any], count: int) -> Floats:
-    """Return the sums of the values (m,) in each of `count` groups, which are numbered from 0.
-
-    `groups` (m,) contains the group number of each value.
-    """
+    """Return the sums of the values (m,) in each of `count` groups with numbers (m,) from 0."""
     return np.bincount(groups, values, minlength=count).astype(np.float64)
 
 
 def measure_differences(differences: Floats, name: str, p: float) -> Floats:
-    """Return the distances between pairs of vectors x and y, given their differences x - y (m, d).
-
-    `name` is the name of the distance, and `p` is the order of the Minkowski distance. The array
-    `differences` may be overwritten.
-    """
+    """Return the distances of vectors with these differences (m, d), which it may overwrite."""
     if name in ("cityblock", "chebyshev", "minkowski"):
         sizes = np.abs(differences, out=differences)
         if name == "chebyshev":

@@ -28,10 +28,9 @@ _CELL_FACTORS = np.array(
 
 
 def flag_first_copies(x: Floats, numbers: Integers) -> Booleans:
-    """Return, for each point, whether it is the first point in its cluster with its coordinates.
+    """Return, for each point x (m, d), whether it is the first in its cluster at its place.
 
-    `x` (m, d) contains the points, and `numbers` (m,) contains their cluster numbers. A few later
-    copies of a point may be flagged as well.
+    A few later copies of a point may be flagged as well.
     """
     factors = np.resize(_CELL_FACTORS, x.shape[1]) + 2 * np.arange(x.shape[1])
     keys = np.ascontiguousarray(x).view(np.int64) @ factors + numbers
@@ -48,10 +47,9 @@ class CellGrid:
     """A grid that assigns the points x (m, d) to cells of equal width along some axes."""
 
     def __init__(self, x: Floats, axes: Integers, n_axes: int, width: float, reach: float) -> None:
-        """Assign the points x (m, d) to cells of the given width along the first `n_axes` axes.
+        """Assign the points x (m, d) to cells of a width along the first `n_axes` of `axes`.
 
-        `axes` lists the indices of the coordinates in the order in which they are used. `reach`,
-        which is at most `width`, is the largest difference in any coordinate at which two points
+        `reach`, at most `width`, is the largest difference in any coordinate at which two points
         are still compared.
         """
         self.x, self.axes, self.width, self.reach = x, axes[:n_axes], width, reach
@@ -69,8 +67,7 @@ class CellGrid:
     def for_bounds(cls, x: Floats, bound: float, deviations: Floats) -> CellGrid:
         """Return a grid in which cell borders separate few of the nearest pairs of points.
 
-        `x` (m, d) contains the points, and `deviations` (d,) contains the standard deviations of
-        their coordinates. `bound` is an upper bound on the smallest distance.
+        `deviations` (d,) are standard deviations, and `bound` is at least the smallest distance.
         """
         width = max(1.5 * bound, float(deviations.max()) * 1e-7)
         return cls(x, np.argsort(-deviations), min(_GRID_AXES, x.shape[1]), width, 0.0)
@@ -79,10 +76,8 @@ class CellGrid:
     def within_reach(cls, x: Floats, bound: float, deviations: Floats) -> CellGrid:
         """Return a grid that finds all pairs of points x (m, d) with a distance below `bound`.
 
-        With cells three times as wide as the reach, few points are near a border. If the points are
-        so close together that only a few cells of this width would contain points, the cells are
-        only as wide as the reach. `deviations` (d,) contains the standard deviations of the
-        coordinates.
+        With cells three times as wide as the reach, few points are near a border. If only a few
+        cells of this width would contain points, the cells are only as wide as the reach.
         """
         largest = float(deviations.max())
         is_wide = 3 * bound > largest
@@ -112,11 +107,10 @@ class CellGrid:
             yield self.order[i], self.order[j]
 
     def _cells_within_reach(self, points: Integers) -> tuple[Integers, Integers]:
-        """Return the cells that may contain points within reach of the given points.
+        """Return pairs of a point (its index in `points`) and a cell (its position in `keys`).
 
-        `points` contains row numbers of x. Each pair in the result consists of the index of a point
-        in `points` and the position of a cell in `keys`. Along the first axis, only the given point
-        and the points after it are searched.
+        The cells may contain points within reach. Along the first axis, only the given point and
+        the points after it are searched.
         """
         coordinates = self.x[np.ix_(points, self.axes)]
         backward = np.full(len(self.axes), self.reach)
@@ -140,10 +134,9 @@ class CellGrid:
         return int(pairs + len(places)) * len(self.x) // len(points)
 
     def pairs_within_reach(self, points: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """Yield blocks of pairs that consist of a given point and a point within its reach.
+        """Yield blocks of pairs of a given point and a point within its reach, as row numbers in x.
 
-        Points are specified by their row numbers in x. If you call this method for all points, the
-        blocks contain all pairs of points whose coordinates are within reach of each other.
+        For all points, the blocks contain all pairs of points whose coordinates are within reach.
         """
         owners, places = self._cells_within_reach(points)
         own_columns = self.x[np.ix_(points, self.compared_axes)].T.copy()

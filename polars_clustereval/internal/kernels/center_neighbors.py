@@ -33,18 +33,14 @@ _TIE = 1e-9
 
 
 def nearest_centers(x: Floats, centers: TargetPoints) -> tuple[Integers, Floats]:
-    """Return the index of each point's nearest center, and the distance to that center.
-
-    `x` (m, d) holds the points. In a tie, the center with the lowest index is chosen.
-    """
+    """Return the nearest center of each point, or the lowest in a tie, and the distance to it."""
     return _find_nearest(x, centers, _comparable_distances(x, centers))
 
 
 def _comparable_distances(x: Floats, centers: TargetPoints) -> Floats:
-    """Return the distances (m, k) from points x (m, d) to the centers.
+    """Return the distances (m, k), squared if Euclidean, from points x (m, d) to the centers.
 
-    For `euclidean` and `sqeuclidean`, the result holds squared distances. The distances may come
-    from a matrix product, so relative differences below _TIE are not significant.
+    They may come from a matrix product, so relative differences below _TIE are not significant.
     """
     if centers.distance.name in ("euclidean", "sqeuclidean"):
         return centers.squares(x)
@@ -52,12 +48,11 @@ def _comparable_distances(x: Floats, centers: TargetPoints) -> Floats:
 
 
 def _find_nearest(x: Floats, centers: TargetPoints, d: Floats) -> tuple[Integers, Floats]:
-    """Return the index of each point's nearest center, and the distance to that center.
+    """Return the nearest center of each point of x, or the lowest in a tie, and the distance to it.
 
-    `x` (m, d) holds the points. `d` (m, k) is a result of _comparable_distances in which the
-    entries for excluded centers are infinite. If `d` does not determine which center is nearest,
-    the distances are recomputed from coordinate differences, as in DuckDB. In a tie, the center
-    with the lowest index is chosen.
+    `d` (m, k) is a result of _comparable_distances in which the entries for excluded centers are
+    infinite. If it does not determine which center is nearest, the distances are recomputed from
+    coordinate differences, as in DuckDB.
     """
     rows = np.arange(len(x))
     nearest, least = _row_minima(d)
@@ -73,10 +68,7 @@ def _find_nearest(x: Floats, centers: TargetPoints, d: Floats) -> tuple[Integers
 
 
 def _row_minima(d: Floats) -> tuple[Integers, Floats]:
-    """Return the position and the value of the smallest number in each row of d (m, k).
-
-    For rows with a few dozen numbers, argmin is three times as fast as min.
-    """
+    """Return the position and value of each row's minimum; argmin is 3 times as fast as min."""
     places = d.argmin(axis=1)
     return places, d[np.arange(len(d)), places]
 
@@ -93,11 +85,9 @@ class CenterNeighbors:
     ) -> None:
         """Start with no points.
 
-        `centers` (k, d) holds the cluster centers. `starts` (q + 1,) holds the index of the first
-        cluster in each of the q partitions, followed by k. `radii` (q,) holds, for each partition,
-        the maximum distance at which a point counts as near a center or midpoint. Points are
-        counted if they are near a center of their partition, or near the midpoint of two centers.
-        If `radii` is None, no points are counted.
+        `starts` (q + 1,) holds the index of the first cluster in each of the q partitions, followed
+        by k. Points are counted that are within the partition's radius (q,) of a center, or of the
+        midpoint of two centers. If `radii` is None, no points are counted.
         """
         self._centers, self._starts, self._distance = centers, starts, distance
         counts = np.diff(starts)
@@ -123,10 +113,7 @@ class CenterNeighbors:
         self._is_stopped = True
 
     def add(self, x: Floats, numbers: Integers) -> None:
-        """Add the points x (m, d).
-
-        `numbers` (m,) holds the cluster number of each point.
-        """
+        """Add the points x (m, d) of the clusters with the given numbers (m,)."""
         k, points = len(self._centers), np.arange(len(x))
         own = pair_distances(x, points, self._centers, numbers, self._distance)
         nearest = np.full(len(x), np.inf)
@@ -145,10 +132,7 @@ class CenterNeighbors:
             self._at_both[numbers[is_at_both]] = True
 
     def _blocks(self, numbers: Integers, rows: Integers) -> Iterator[tuple[Integers, TargetPoints]]:
-        """Yield blocks of `rows`, each within one partition, along with that partition's centers.
-
-        `rows` holds point indices, and `numbers` (m,) holds the cluster number of each point.
-        """
+        """Yield blocks of `rows` within one partition, along with that partition's centers."""
         starts = self._starts[:-1].tolist() if len(rows) else [0]
         for part, place in split_batch(numbers[rows], starts, self._steps):
             if self._is_stopped:
@@ -158,12 +142,7 @@ class CenterNeighbors:
     def _add_block(
         self, x: Floats, own: Floats, numbers: Integers, centers: TargetPoints
     ) -> Floats:
-        """Count nearby points, and return the distance from each point to the nearest other center.
-
-        All points x (m, d) are in one partition, and `centers` holds all centers of that partition.
-        `own` (m,) holds the distance from each point to the center of its cluster, and `numbers`
-        (m,) holds the number of that cluster.
-        """
+        """Count nearby points, and return the distance from each to the nearest other center."""
         d = _comparable_distances(x, centers)
         d[np.arange(len(x)), numbers - self._first[numbers]] = np.inf
         if self._radii is not None:
@@ -175,9 +154,7 @@ class CenterNeighbors:
     ) -> None:
         """Count the points x (m, d) that are near a center, or near the midpoint of two centers.
 
-        The squared distances `d` are used to rule out distant pairs. `own` (m,) holds the distance
-        from each point to its own cluster's center. `numbers` (m,) holds the cluster number of each
-        point, and `d` (m, k) holds the squared distances to the other centers. If gap is the
+        The squared distances `d` (m, k) to the centers rule out distant pairs. If gap is the
         distance between a point's own center and another center, the squared distance from the
         point to the midpoint of the two centers is own^2 / 2 + d / 2 - gap^2 / 4.
         """
@@ -200,11 +177,7 @@ class CenterNeighbors:
         self._count_nearby(x, i, numbers[i], first[i] + j)
 
     def _add_pairs(self, x: Floats, numbers: Integers) -> Floats:
-        """Count nearby points, and return the distance from each point to the nearest other center.
-
-        The distance is infinite if there is no other cluster. This method is the counterpart of
-        _add_block for partitions with few clusters.
-        """
+        """Do what _add_block does, for partitions with few clusters, or with only one (inf)."""
         nearest = np.full(len(x), np.inf)
         first, stop = self._first[numbers], self._stop[numbers]
         for i, j in expand_range_blocks(first, stop, PAIRS_PER_BLOCK):
@@ -220,11 +193,7 @@ class CenterNeighbors:
         return nearest
 
     def _count_nearby(self, x: Floats, i: Integers, own: Integers, other: Integers) -> None:
-        """Count the points x[i] that are near a center, or near the midpoint of two centers.
-
-        `own` (q,) holds the cluster number of each point, and `other` (q,) holds the number of the
-        cluster with which the point is compared.
-        """
+        """Count the points x[i] near a center or midpoint of the clusters own[i] and other[i]."""
         assert self._radii is not None
         euclidean = self._distance._replace(name="euclidean")
         pairs = self._pair_starts[own] + other - self._first[own]
@@ -300,12 +269,7 @@ class CenterGaps(NamedTuple):
 def center_gaps(
     centers: Floats, spreads: Floats, starts: Integers, distance: Distance
 ) -> CenterGaps:
-    """Return the CenterGaps of k cluster centers.
-
-    `centers` (k, d) holds the centers, and `spreads` (k,) holds the spreads of the clusters.
-    `starts` (q + 1,) holds the index of the first cluster in each of the q partitions, followed by
-    k.
-    """
+    """Return the CenterGaps of centers (k, d), with `starts` (q + 1,) as in CenterNeighbors."""
     k, counts = len(centers), np.diff(starts)
     gaps = CenterGaps(np.zeros(k, dtype=np.int64), *np.zeros((4, k)))
     first, stop = np.repeat(starts[:-1], counts), np.repeat(starts[1:], counts)

@@ -42,20 +42,16 @@ def distance_blocks(
 ) -> Iterator[tuple[slice, Floats]]:
     """Yield the distances from x (m, d) to y (n, d), one block of rows of x at a time.
 
-    Each block consists of a slice of x and the distances (rows, n) from the points in that slice to
-    all points of y. A block contains at most `cells` distances, unless a single row has more. For
-    cosine distances, the points must be unit vectors. The cosine distance from a zero vector to
-    itself is 1 here, so callers must correct the distances from points to themselves.
+    A block, with at most `cells` distances unless a single row has more, is a slice of x and the
+    distances (rows, n). For cosine distances, the points must be unit vectors. The cosine distance
+    from a zero vector to itself is 1 here, so callers must correct the distances from points to
+    themselves.
     """
     return TargetPoints(y, distance).blocks(x, cells)
 
 
 class _Tile(NamedTuple):
-    """A part of the target points y, selected by the slice `columns`.
-
-    A tile is small enough for its distances to be computed by one matrix product in a single
-    thread.
-    """
+    """The target points y in a slice, few enough for a matrix product in a single thread."""
 
     columns: slice
     y: Floats
@@ -91,11 +87,7 @@ class TargetPoints:
         return self._accumulate_coordinates(x)
 
     def _accumulate_coordinates(self, x: Floats) -> Floats:
-        """Return cityblock, Chebyshev or Minkowski distances from x (m, d) to the target points.
-
-        The distances are accumulated coordinate by coordinate, because they cannot be computed by a
-        matrix product.
-        """
+        """Return distances that no matrix product yields, summed coordinate by coordinate."""
         combine = np.add if self.distance.name == "cityblock" else np.maximum
         total = np.zeros((len(x), len(self.y)))
         for differences in self._coordinate_differences(x):
@@ -129,10 +121,7 @@ class TargetPoints:
         return total
 
     def blocks(self, x: Floats, cells: int = DISTANCES_PER_BLOCK) -> Iterator[tuple[slice, Floats]]:
-        """Yield slices of x (m, d), each with its distances (rows, n) to all target points.
-
-        A block contains at most `cells` distances, unless a single row of x has more.
-        """
+        """Yield slices of x (m, d), each with its distances (rows, n) to all target points."""
         step = max(1, cells // max(1, len(self.y)))
         for start in range(0, len(x), step):
             rows = slice(start, start + step)
@@ -146,11 +135,7 @@ class TargetPoints:
         return squares
 
     def _squares_by_tile(self, x: Floats) -> Iterator[tuple[slice, slice, Floats]]:
-        """Yield the squared distances from x (m, d) to the target points, one matrix at a time.
-
-        Each item consists of a slice of x, a slice of the target points, and the matrix of the
-        squared distances between them.
-        """
+        """Yield slices of x (m, d) and of the target points, with their squared distances."""
         for start in range(0, len(x), self._tile_rows):
             rows = slice(start, start + self._tile_rows)
             centered = x[rows] - self._mean
@@ -190,10 +175,10 @@ class TargetPoints:
 def _squared_distances(x: Floats, factors: Floats, tile: _Tile) -> Floats:
     """Return the squared distances (m, n) from points x (m, d) to the n points of a tile.
 
-    The squared distances are computed by a matrix product. Each row of `factors` (m, d + 2) holds a
-    point of x minus the mean of all target points, the squared norm of this difference, and 1. For
-    points that are near each other and far from the mean, the matrix product loses precision, so
-    their distances are recomputed from coordinate differences.
+    They are computed by a matrix product. Each row of `factors` (m, d + 2) holds a point of x minus
+    the mean of all target points, the squared norm of this difference, and 1. For points that are
+    near each other and far from the mean, the matrix product loses precision, so their distances
+    are recomputed from coordinate differences.
     """
     squares = factors @ tile.factors
     limit = CANCELLATION_LIMIT * (factors[:, -2] + tile.largest_square)
@@ -203,12 +188,7 @@ def _squared_distances(x: Floats, factors: Floats, tile: _Tile) -> Floats:
 
 
 def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -> None:
-    """Replace elements of `squares` (m, n) that are below `limit` (m,) with more accurate values.
-
-    `squares` holds the squared distances from x (m, d) to y (n, d), and is changed in place. Values
-    in row i that are smaller than limit[i] have lost precision in a matrix product, so they are
-    recomputed from coordinate differences.
-    """
+    """Recompute, in place, squares (m, n) below their row's limit (m,), which have lost digits."""
     i, j = np.nonzero(squares < limit[:, None])
     if i.size * 20 > squares.size:
         squares[:] = 0.0

@@ -57,10 +57,7 @@ def eliminate_columns(
 
 
 def _outer_products(x: Floats, y: Floats) -> Floats:
-    """Return the outer product of each row of x (rows, n) with the corresponding row of y.
-
-    `y` has shape (rows, m).
-    """
+    """Return the outer products of the rows of x (rows, n) and y (rows, m)."""
     return np.asarray(x[:, :, None] * y[:, None, :])
 
 

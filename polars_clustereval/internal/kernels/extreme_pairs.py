@@ -42,11 +42,9 @@ _MAX_POINTS_WITHOUT_GRID = 512
 class Metric(NamedTuple):
     """A distance that obeys the triangle inequality and can be converted to the user's distance.
 
-    `distance` is the distance selected by the user. The metric distance equals the selected
-    distance, except for sqeuclidean and cosine, for which it is Euclidean. For cosine, the points
-    are unit vectors, and the metric distance between two points is the length of the chord between
-    them. For cosine, the metric distance from a zero vector to any vector, including itself, is
-    sqrt(2), as if the vectors were orthogonal.
+    It equals the user's `distance`, except for sqeuclidean and cosine, for which it is Euclidean.
+    For cosine, it is the length of the chord between two unit vectors, and sqrt(2) from a zero
+    vector to any vector, including itself, as if the vectors were orthogonal.
     """
 
     distance: Distance
@@ -63,8 +61,8 @@ class Metric(NamedTuple):
     def least_distance(self, x: Floats, y: Floats) -> float:
         """Return the smallest metric distance between a point of x (m, d) and a point of y (n, d).
 
-        The distances in a block may come from a matrix product, which is less accurate. Therefore,
-        the smallest distance in each block is recomputed from coordinate differences.
+        The smallest distance in each block is recomputed from coordinate differences, because those
+        of a matrix product are less accurate.
         """
         least, start = np.inf, 0
         for block in self.blocks(x, y):
@@ -74,10 +72,7 @@ class Metric(NamedTuple):
         return least
 
     def row_distances(self, x: Floats, y: Floats) -> Floats:
-        """Return the metric distance from each row of x (m, d) to the corresponding row of y.
-
-        If y is a single vector, distances are computed from all rows of x to this vector.
-        """
+        """Return the metric distance from each row of x (m, d) to its row of y, or to y itself."""
         measured_pairs.on_measured(len(x))
         d = measure_differences(x - y, *self._block_distance)
         if self.distance.name == "cosine":
@@ -118,8 +113,7 @@ def _largest_distance(x: Floats, metric: Metric) -> float:
     """Return the largest metric distance between two of the points x (m, d).
 
     Two points at distances r and s from the mean of x are at most r + s apart. Once the distance
-    between two points is known, only pairs for which r + s exceeds this distance need to be
-    checked.
+    between two points is known, only pairs for which r + s exceeds it need to be checked.
     """
     if len(x) <= _CANDIDATES:
         return float(metric.matrix(x, x).max())
@@ -148,10 +142,7 @@ def _largest_distance(x: Floats, metric: Metric) -> float:
 
 
 class _Balls(NamedTuple):
-    """Balls around cluster means, each containing all points of its cluster.
-
-    `centers` has the shape (k, d), and `radii` has the shape (k,).
-    """
+    """Balls around the means (k, d) of clusters that contain all of their points."""
 
     centers: Floats
     radii: Floats
@@ -180,8 +171,7 @@ def _separation_bound(part: Partition, balls: _Balls, metric: Metric) -> float:
     """Return an upper bound on the smallest metric distance between points in different clusters.
 
     For each pair of clusters from _likely_cluster_pairs, the points nearest to the midpoint between
-    the two centers are compared. The bound is the smallest distance found between points in
-    different clusters. `balls` holds the bounding balls of the clusters.
+    the two centers are compared.
     """
     bound = np.inf
     for i, j in _likely_cluster_pairs(balls, metric):
@@ -201,11 +191,7 @@ def _nearest_candidates(x: Floats, target: Floats) -> Floats:
 
 
 def _likely_cluster_pairs(balls: _Balls, metric: Metric) -> Integers:
-    """Return the pairs of clusters whose balls overlap the most or are nearest to each other.
-
-    The result (pairs, 2) contains at most _LIKELY_PAIRS pairs of cluster numbers. `balls` holds the
-    bounding balls of all clusters of a partition.
-    """
+    """Return at most _LIKELY_PAIRS pairs (pairs, 2) of clusters whose balls are nearest."""
     centers, radii = balls
     pairs, gaps = np.empty((0, 2), dtype=np.int64), np.empty(0)
     start = 0
@@ -223,22 +209,17 @@ def _likely_cluster_pairs(balls: _Balls, metric: Metric) -> Integers:
 
 
 def _least_gap_indices(gap: Floats) -> Integers:
-    """Return the flat indices of the _LIKELY_PAIRS smallest entries of the matrix `gap`.
-
-    gap[i, j] is the metric distance between the centers of balls i and j, minus the sum of their
-    radii.
-    """
+    """Return the flat indices of the _LIKELY_PAIRS smallest entries of the matrix `gap`."""
     if gap.size <= 1024:
         return np.argsort(gap, axis=None)[:_LIKELY_PAIRS]
     return np.argpartition(gap, _LIKELY_PAIRS, axis=None)[:_LIKELY_PAIRS]
 
 
 def _flag_border_points(part: Partition, balls: _Balls, metric: Metric, bound: float) -> Booleans:
-    """Return a mask of the points that may be closer than `bound` to another cluster.
+    """Return a mask of the points that may be closer than `bound` to a point of another cluster.
 
-    The distance to another cluster is the metric distance to the nearest point of that cluster. A
-    point that is closer than `bound` to a cluster is closer than bound + radius to the center of
-    the cluster's ball. `balls` holds the bounding balls of all clusters.
+    A point that is closer than `bound` to a cluster is closer than bound + radius to the center of
+    the cluster's ball.
     """
     is_border = np.zeros(len(part.x), dtype=bool)
     for j, (center, radius) in enumerate(zip(*balls, strict=True)):
@@ -249,14 +230,13 @@ def _flag_border_points(part: Partition, balls: _Balls, metric: Metric, bound: f
 
 
 def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
-    """Return the smallest metric distance between points in different clusters, capped at `bound`.
+    """Return the smallest metric distance between points in different clusters, or `bound`.
 
-    The result is `bound` if no distance is smaller. `x` (m, d) holds the points, and `numbers` (m,)
-    holds their cluster numbers in ascending order. In each coordinate, two points differ by at most
-    the distance between them. Therefore, distances are needed only for pairs of points in the same
-    grid cell or near a cell border. Pairs within cells are compared first to obtain a tighter
-    bound. The search first uses one sixteenth of the points and then all points, because a tighter
-    bound allows smaller cells, which contain fewer pairs.
+    The cluster numbers (m,) are in ascending order. In each coordinate, two points differ by at
+    most the distance between them. Therefore, distances are needed only for pairs of points in the
+    same grid cell or near a cell border. Pairs within cells are compared first to obtain a tighter
+    bound, and one sixteenth of the points before all, because a tighter bound allows smaller cells,
+    which contain fewer pairs.
     """
     if len(x) <= _MAX_POINTS_WITHOUT_GRID:
         return _separation_by_all_pairs(x, numbers, metric, bound)

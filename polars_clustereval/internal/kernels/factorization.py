@@ -87,12 +87,11 @@ def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
 
 
 def _center_points(part: Partition) -> tuple[Floats, Floats]:
-    """Return the points minus their cluster means, and the cluster means minus the overall mean.
+    """Return the points minus their cluster means (m, d), and these minus the overall mean (k, d).
 
-    The results have the shapes (m, d) and (k, d). For coordinates around 1e8, a computed mean is
-    off by about 1e-8, so it is corrected by adding the mean of the differences from it. To compute
-    a mean, one of the averaged values is first subtracted, because the mean of identical numbers
-    must equal that number exactly.
+    For coordinates around 1e8, a computed mean is off by about 1e-8, so it is corrected by adding
+    the mean of the differences from it. To compute a mean, one of the averaged values is first
+    subtracted, because the mean of identical numbers must equal that number exactly.
     """
     sizes, numbers = part.sizes, part.numbers
     firsts = part.x[part.starts[:-1]]
@@ -112,10 +111,7 @@ def _means_by_cluster(x: Floats, part: Partition) -> Floats:
 
 
 def _triangular_factor(x: Floats) -> Floats:
-    """Return the triangular factor R of x (m, d), computed block by block.
-
-    R has d columns and at most d rows.
-    """
+    """Return the triangular factor R, with d columns and at most d rows, of x (m, d), by blocks."""
     step = _ROWS_PER_DIMENSION * x.shape[1]
     r = np.linalg.qr(x[:step], mode="r")
     for start in range(step, len(x), step):
@@ -124,10 +120,7 @@ def _triangular_factor(x: Floats) -> Floats:
 
 
 def _factor(x: Floats, singular_share: float) -> _Factor:
-    """Return the factor of the scatter matrix x'x.
-
-    `x` has shape (m, d), where m >= d.
-    """
+    """Return the factor of the scatter matrix x'x of x (m, d), where m >= d."""
     n_dims, r = x.shape[1], _triangular_factor(x)
     lengths, diagonal = np.sqrt((r**2).sum(axis=0)), np.abs(np.diagonal(r))
     singular = _Factor(r, np.nan, np.empty((0, n_dims)))

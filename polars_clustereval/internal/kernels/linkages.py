@@ -21,14 +21,7 @@ if TYPE_CHECKING:
 
 
 def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict[str, float]:
-    """Return the minimum of each measure of cluster separation that requires all distances.
-
-    The minimum is taken over all pairs of clusters. The keys of the result are
-    min_complete_linkage, min_average_linkage, min_hausdorff and min_mean_to_other_center. For
-    min_mean_to_other_center, the distances from the points of two clusters to the center of the
-    opposite cluster are averaged for each pair of clusters, and the smallest average is returned.
-    `centers` (k, d) holds the cluster centers.
-    """
+    """Return the minimum over pairs of clusters of each separation that requires all distances."""
     least = [np.inf, np.inf, np.inf]
     for i in range(len(part.sizes) - 1):
         for starts in _cluster_tiles(part.starts[i + 1 :]):
@@ -45,11 +38,10 @@ def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict
 
 
 def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
-    """Yield runs of consecutive clusters that have at most TILE_POINTS points in total.
+    """Yield runs of consecutive clusters that have at most TILE_POINTS points in total, or one.
 
-    A cluster with more points forms a run by itself. `starts` holds the first row of each cluster
-    in an array of points sorted by cluster, followed by the end of the last cluster. Each run is a
-    slice of `starts` that has one more element than there are clusters in the run.
+    A run is a slice of `starts` (first rows of clusters and the end of the last) with one more
+    element than there are clusters in the run.
     """
     first = 0
     while first < len(starts) - 1:
@@ -64,10 +56,8 @@ def _linkages_to_others(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the complete linkage, average linkage and Hausdorff distance to every other cluster.
 
-    `x` (m, d) holds the points of a cluster, and `others` (n, d) holds the points of k other
-    clusters, grouped by cluster. `starts` (k + 1,) holds the first row of each cluster in `others`,
-    followed by n. Each of the three results is an array with one number for each of the k other
-    clusters.
+    The rows of the points `others` (n, d) of k other clusters begin at `starts` (k + 1,), which
+    ends with n. Each result has one number for each other cluster.
     """
     cuts, sizes = starts[:-1], np.diff(starts)
     farthest, total = np.zeros(len(others)), np.zeros(len(others))
@@ -85,12 +75,7 @@ def _linkages_to_others(
 
 
 def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Distance) -> float:
-    """Return the smallest mean distance from points in two clusters to the opposite centers.
-
-    The minimum is taken over all pairs of clusters. For each pair, the mean is taken over the
-    points of both clusters, and the distance is computed from each point to the center of the
-    opposite cluster. `centers` (k, d) holds the cluster centers.
-    """
+    """Return the smallest mean distance from the points of two clusters to the other center."""
     least, sizes, starts = np.inf, part.sizes, part.starts
     for i in range(len(sizes) - 1):
         x, others = part.points_of_cluster(i), slice(i + 1, None)

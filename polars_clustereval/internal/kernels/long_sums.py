@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 def sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
     """Return one row per group in a batch, with the columns `by`, the group size, and the sum of x.
 
-    The columns `by` include the flag `kept`. If a group's flag is false, its sums are 0. `schema`
-    is the schema of the result.
+    If the flag `kept` of a group is false, its sums are 0.
     """
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
@@ -70,11 +69,7 @@ def _blocks_in_order(x: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
 
 
 def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None:
-    """Add each row of `block` (m, d) to the row of `sums` (k, d) that belongs to its cluster.
-
-    The rows are sorted by cluster number, and `numbers` (m,) holds these numbers. Single-precision
-    values are summed in double precision.
-    """
+    """Add the rows of `block` (m, d) to their sums (k, d) in double precision, sorted by number."""
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     if len(starts) > CLUSTERS_SUMMED_SINGLY:
         sums[numbers[starts]] += np.add.reduceat(block, starts, dtype=np.float64)
@@ -85,11 +80,7 @@ def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None
 
 
 def centers_of_sums(sums: Floats, sizes: Integers, partitions: Integers) -> tuple[Floats, Floats]:
-    """Return the means (k, d) of k clusters, and the means (k, d) of their partitions.
-
-    For each cluster, `sums` (k, d) holds the sum of its points, `sizes` (k,) holds its number of
-    points, and `partitions` (k,) holds the number of its partition.
-    """
+    """Return the means (k, d) of clusters and those of their partitions."""
     means = sums / sizes[:, None]
     middles = sum_by_number(sums, partitions) / sum_by_number(sizes, partitions)[:, None]
     # If all means are equal, they are the mean of the partition, whatever the rounding errors are.
@@ -100,12 +91,9 @@ def centers_of_sums(sums: Floats, sizes: Integers, partitions: Integers) -> tupl
 def variance_totals(within: Floats, between: Floats, partitions: Integers) -> tuple[Floats, Floats]:
     """Return the mean share of variance between clusters, and the norm of the sums of squares.
 
-    Each result has one value per cluster, which describes the whole partition that contains the
-    cluster. `within` and `between` (k, d) hold the sums of squares of each coordinate within and
-    between clusters, and `partitions` (k,) holds the partition number of each cluster. The first
-    result is the share of the total sum of squares that lies between clusters, averaged over the
-    coordinates. The first result is NaN if any coordinate is constant. The second result is the
-    norm of a vector that contains the total sum of squares of each coordinate.
+    Each result has one value per cluster, which describes its whole partition. `within` and
+    `between` (k, d) hold the sums of squares of each coordinate. The mean of the shares of the
+    coordinates is NaN if any coordinate is constant.
     """
     between = sum_by_number(between, partitions)
     whole = between + sum_by_number(within, partitions)
@@ -134,11 +122,8 @@ class DistanceSums:
     ) -> None:
         """Start with no points.
 
-        `centers` (k, d) holds the cluster centers. `middles` (k, d) holds the center of each
-        cluster's partition, or is None if the distances to these centers are not needed. `distance`
-        is a pair that consists of the name of the distance and the order p of the Minkowski
-        distance. If `needs_squares` is true, the squared differences from the centers are summed
-        for each coordinate.
+        `centers` and `middles` (k, d), if needed, are the centers of clusters and of their
+        partitions. needs_squares sums the squared differences from the centers for each coordinate.
         """
         self._centers, self._middles, self._distance = centers, middles, distance
         k = len(centers)
@@ -155,10 +140,7 @@ class DistanceSums:
         self._is_stopped = True
 
     def add(self, vectors: pl.Series, numbers: Integers) -> None:
-        """Add the points in `vectors`, a column of m arrays.
-
-        `numbers` (m,) holds the cluster number of each point.
-        """
+        """Add the points in a column of m arrays to the clusters with the given numbers (m,)."""
         if vectors.is_empty():
             return
         x = read_matrix(vectors)
@@ -183,8 +165,8 @@ class DistanceSums:
     ) -> Floats:
         """Return the distance from each point of x (m, d) to its cluster's row of `targets`.
 
-        `differences` (m, d) is scratch memory, whose contents are overwritten. The squared
-        differences are added to `squares` (k, d) unless `squares` is None or empty.
+        `differences` (m, d) is scratch memory. The squared differences are added to `squares` (k,
+        d), if any.
         """
         np.take(targets, numbers, axis=0, out=differences, mode="clip")
         np.subtract(x, differences, out=differences)

@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from polars_clustereval.base.frames import map_whole
+
 from .arrays import measure_differences, minkowski_lengths
+from .streams import map_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,18 +54,15 @@ def to_matrix(vectors: pl.Series) -> Floats:
 
 
 def split_rows(rows: Any, dims: int) -> Iterator[Any]:
-    """Yield slices of the sequence `rows`, each with about COORDINATES_PER_BLOCK coordinates.
-
-    `rows` is a range or an array of row numbers, and each row has `dims` coordinates.
-    """
+    """Yield slices of a range or an array of row numbers, of about COORDINATES_PER_BLOCK each."""
     step = max(1, COORDINATES_PER_BLOCK // dims)
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
 def allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
-    """Return an uninitialized matrix that can hold one block of rows of x from split_rows.
+    """Return an uninitialized matrix for all blocks of rows of x from split_rows.
 
-    Reuse the matrix for all blocks, because allocation takes longer than computation.
+    Allocation takes longer than computation.
     """
     rows = min(len(x), COORDINATES_PER_BLOCK // x.shape[1])
     return np.empty((max(1, rows), x.shape[1]), dtype)
@@ -82,10 +82,7 @@ def _lists_to_arrays(lists: pl.Series, dims: int) -> pl.Series:
 
 
 def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
-    """Return an expression that converts lists to arrays of `dims` elements.
-
-    A list of another length becomes NULL. `inner` is the type of the elements.
-    """
+    """Return lists as arrays of `dims` elements, or NULL for a list of another length."""
     dtype = pl.Array(inner, dims)
     return lists.map_batches(
         partial(_lists_to_arrays, dims=dims), return_dtype=dtype, is_elementwise=True
@@ -100,11 +97,7 @@ def _scale_batch(vectors: pl.Series, factors: Floats, *, unit: bool) -> pl.Serie
 
 
 def scale(vectors: pl.Expr, factors: Sequence[float], *, unit: bool) -> pl.Expr:
-    """Return an expression that multiplies arrays by `factors`.
-
-    `factors` contains one number per coordinate. If `unit` is true, the products are scaled to
-    length 1.
-    """
+    """Return arrays multiplied by one factor per coordinate and, if `unit`, scaled to length 1."""
     if not unit and all(factor == 1 for factor in factors):
         return vectors
     return vectors.map_batches(
@@ -123,11 +116,9 @@ def _unscale_batch(both: pl.Series, factors: Floats) -> pl.Series:
 
 
 def unscale(vectors: pl.Expr, origins: pl.Expr, factors: Sequence[float]) -> pl.Expr:
-    """Return an expression that computes vectors / factors + origins as lists.
+    """Return vectors / factors + origins as lists, which reverses `subtract_origin` and `scale`.
 
-    `vectors` is a column of arrays. The expression reverses `subtract_origin` and `scale`.
-    `origins` contains lists of coordinates, where NULL represents a list of zeros. `factors`
-    contains one number per coordinate.
+    An origin that is NULL is a list of zeros.
     """
     return pl.struct(x=vectors, origin=origins).map_batches(
         partial(_unscale_batch, factors=np.array(factors)),
@@ -158,12 +149,10 @@ def find_origins(
 ) -> pl.LazyFrame:
     """Return one row per partition, with its origin as defined by VectorForm.
 
-    Each row of `rows` holds the coordinates of one point in the array raw_x. The origin is NULL if
-    all of its coordinates would be 0, infinite if distances overflow, and NaN if they underflow,
-    because no squared distance is above `small_square`. `by` lists the columns that identify a
-    cluster, and `keys` lists the columns that identify its partition. `name` is the name of the
-    distance, and `p` is the order of the Minkowski distance. A spread counts as small if it is
-    below `small_spread` times the origin.
+    The origin is NULL if all of its coordinates would be 0, infinite if distances overflow, and NaN
+    if they underflow, because no squared distance is above `small_square`. A spread counts as small
+    if it is below `small_spread` times the origin. `by` and `keys` identify a cluster and its
+    partition.
 
     The extremes of the clusters are computed for each batch of rows, and only these extremes are
     kept in memory.
@@ -172,11 +161,8 @@ def find_origins(
     array = pl.Array(pl.Float64, len(factors))
     extremes = pl.Schema(types | {"size": pl.Int64(), "low": array, "high": array})
     schema = pl.Schema({key: types[key] for key in keys} | {"origin": pl.List(pl.Float64)})
-    whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
-    find_extremes = partial(_batch_extremes, by=by, schema=extremes)
-    batches = rows.select(*by, "raw_x").map_batches(
-        find_extremes, **whole, streamable=True, schema=extremes
-    )
+    batch_extremes = partial(_batch_extremes, by=by, schema=extremes)
+    batches = map_stream(rows.select(*by, "raw_x"), batch_extremes, extremes)
 
     def origins_of_extremes(batches: pl.DataFrame) -> pl.DataFrame:
         """Return the origins computed from the results of _batch_extremes for all batches."""
@@ -197,21 +183,16 @@ def find_origins(
         lists = lists.zip_with(is_moved, pl.Series([None], dtype=lists.dtype))
         return append_columns(partitions, keys, [lists], schema)
 
-    return batches.map_batches(origins_of_extremes, **whole, schema=schema)
+    return map_whole(batches, origins_of_extremes, schema)
 
 
 def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
-    """Return one row per cluster, with the columns `by`, its size, and the arrays low and high.
-
-    The arrays low and high hold the minimum and maximum of each of the `dims` coordinates of raw_x.
-    """
+    """Return one row per cluster, with its size, and the extremes low and high of raw_x."""
     array = pl.Array(pl.Float64, dims)
     types = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
     schema = pl.Schema(types | {"low": array, "high": array})
-    whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
-    batches = rows.select(*by, "raw_x").map_batches(
-        partial(_batch_extremes, by=by, schema=schema), **whole, streamable=True, schema=schema
-    )
+    batch_extremes = partial(_batch_extremes, by=by, schema=schema)
+    batches = map_stream(rows.select(*by, "raw_x"), batch_extremes, schema)
 
     def merge_by_cluster(batches: pl.DataFrame) -> pl.DataFrame:
         """Return the results of _batch_extremes for all batches, merged by cluster."""
@@ -220,15 +201,11 @@ def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
         clusters, numbers = number_groups(batches, by)
         return append_columns(clusters, by, _cluster_extremes(batches, numbers), schema)
 
-    return batches.map_batches(merge_by_cluster, **whole, schema=schema)
+    return map_whole(batches, merge_by_cluster, schema)
 
 
 def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integers, Floats, Floats]:
-    """Return the sizes (k,) and the smallest and largest coordinates (k, d) of k clusters.
-
-    `batches` holds the m rows that _batch_extremes returned for all batches, and `numbers` (m,)
-    holds the cluster number of each row.
-    """
+    """Return the sizes (k,) and extremes (k, d) of clusters, from the rows of all batches."""
     return (
         sum_by_number(batches["size"].to_numpy(), numbers),
         reduce_by_number(np.minimum, to_matrix(batches["low"]), numbers),
@@ -265,10 +242,7 @@ def _merge_extremes(
     """Return a frame of the partitions and four arrays, each with one row per partition.
 
     The arrays hold the number of points and, for each coordinate, the smallest value, the largest
-    value, and the smallest spread. A spread is the difference between the extremes of a coordinate
-    in one cluster, and spreads of 0 are ignored. If no spread is positive, the smallest spread is
-    infinite. `batches` holds the rows that _batch_extremes returned for all batches. The columns
-    `by` identify a cluster, and the columns `keys` identify its partition.
+    value, and the smallest positive spread (difference of extremes) of a cluster, or infinity.
     """
     clusters, numbers = number_groups(batches, by)
     sizes, low, high = _cluster_extremes(batches, numbers)
@@ -302,11 +276,7 @@ def _subtract_origin_batch(both: pl.Series, dims: int) -> pl.Series:
 
 
 def subtract_origin(vectors: pl.Expr, origins: pl.Expr, dims: int) -> pl.Expr:
-    """Return an expression that subtracts origins from vectors.
-
-    `vectors` is a column of arrays with `dims` elements. `origins` contains lists of coordinates,
-    where NULL represents a list of zeros.
-    """
+    """Return arrays of `dims` elements minus lists, where NULL is a list of zeros."""
     return pl.struct(x=vectors, origin=origins).map_batches(
         partial(_subtract_origin_batch, dims=dims),
         return_dtype=pl.Array(pl.Float64, dims),
@@ -322,15 +292,11 @@ def subtract_origin(vectors: pl.Expr, origins: pl.Expr, dims: int) -> pl.Expr:
 def compute_centers(
     rows: pl.LazyFrame, by: list[str], keys: list[str], dims: int, *, unit: bool
 ) -> pl.LazyFrame:
-    """Return one row per cluster, with its size, mean, variances and center.
+    """Return one row per cluster, with its size, and arrays m (mean), v (variances), c and g.
 
-    `rows` has one row per point, with the array x of `dims` coordinates and the columns `by`, which
-    identify the cluster. `keys` lists the columns in `by` that identify the partition. The result
-    contains the arrays m (mean), v (variances), c (center) and g (center of the whole partition).
-    The centers are means, which are scaled to length 1 if `unit` is true. The column
-    mean_between_share is the share of the partition's variance that lies between clusters, averaged
-    over the coordinates. The column total_squares_norm is the norm of the partition's total sums of
-    squares.
+    The centers c and g of the cluster and of its partition are means, scaled to length 1 if `unit`.
+    The totals are those of VectorForm.variance_totals. `by` and `keys` identify a cluster and its
+    partition.
 
     For each batch of rows, the cluster means and the sums of squares about these means are
     computed. Only these results are kept in memory and merged by cluster.
@@ -341,15 +307,10 @@ def compute_centers(
     schema = pl.Schema(
         types | dict.fromkeys("mcvg", array) | dict.fromkeys(VARIANCE_TOTALS, pl.Float64())
     )
-    whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
-    batches = rows.select(*by, "x").map_batches(
-        partial(_average_batch, by=by, schema=batch_schema),
-        **whole,
-        streamable=True,
-        schema=batch_schema,
-    )
+    average = partial(_average_batch, by=by, schema=batch_schema)
+    batches = map_stream(rows.select(*by, "x"), average, batch_schema)
     merge = partial(_merge_batches, by=by, keys=keys, unit=unit, schema=schema)
-    return batches.map_batches(merge, **whole, schema=schema)
+    return map_whole(batches, merge, schema)
 
 
 VARIANCE_TOTALS = ("mean_between_share", "total_squares_norm")
@@ -358,8 +319,8 @@ VARIANCE_TOTALS = ("mean_between_share", "total_squares_norm")
 def number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers]:
     """Return the distinct values of the columns `by`, and the group number (m,) of each row.
 
-    A group consists of the rows with equal values, and groups are numbered from 0 in the order of
-    the returned values. If `by` is empty, all rows form one group.
+    Groups are numbered from 0 in the order of the returned values. If `by` is empty, all rows form
+    one group.
     """
     if not by:
         return rows.select(pl.lit(0)).head(1), np.zeros(len(rows), np.int64)
@@ -380,12 +341,7 @@ def append_columns(
 
 
 def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster in a batch, with the columns `by`, the size, means and squares.
-
-    The batch has the columns `by`, which identify the cluster, and the array x. The arrays means
-    and squares hold the mean of each coordinate and the sum of its squared deviations from that
-    mean. `schema` is the schema of the result.
-    """
+    """Return one row per cluster in a batch: its size, means, and sums of squared deviations."""
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
     clusters, numbers = number_groups(batch, by)
@@ -396,11 +352,7 @@ def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.
 
 
 def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
-    """Return the sizes (k,), means and sums of squared deviations (k, d) of k clusters.
-
-    `x` (m, d) holds the points in any order, and `numbers` (m,) holds their cluster numbers, from 0
-    to k - 1. Deviations are measured from the mean of the cluster.
-    """
+    """Return the sizes (k,), means and sums of squared deviations (k, d) of k clusters."""
     order = np.argsort(numbers, kind="stable")
     block, read_block = allocate_block(x), allocate_block(x, x.dtype)
     parts = []
@@ -414,11 +366,9 @@ def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floa
 def _moments_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers, Floats, Floats]:
     """Return the numbers, sizes, means and sums of squared deviations of the clusters in a block.
 
-    `x` (m, d) holds the points, sorted by cluster, and `numbers` (m,) holds their cluster numbers.
-    Each result has one element, or one row of d values, per cluster. Deviations are measured from
-    the cluster mean within the block. `x` is overwritten. Before a mean is
-    computed, the first point of the cluster is subtracted, because the mean of identical numbers
-    must equal that number exactly.
+    The points x (m, d) are sorted by cluster, and are overwritten. Before a mean is computed, the
+    first point of the cluster is subtracted, because the mean of identical numbers must equal that
+    number exactly.
     """
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     sizes = np.diff(np.append(starts, len(x)))
@@ -444,11 +394,8 @@ def _pool_moments(
 ) -> tuple[Integers, Floats, Floats]:
     """Combine the sizes, means and sums of squared deviations of parts into those of groups.
 
-    For example, a part may consist of a cluster's points in one batch, and a group may be the whole
-    cluster. `numbers` holds the group number of each part, counted from 0. `squares` holds the sums
-    of squared deviations from the means of the parts. In the result, deviations are measured from
-    the means of the groups. Each argument has one row per part, and each result has one row per
-    group.
+    `numbers` holds the group of each part, from 0. Deviations are measured from the means of the
+    parts, and in the result from those of the groups.
     """
     _, first_parts = np.unique(numbers, return_index=True)
     firsts = means[first_parts]
@@ -462,11 +409,7 @@ def _pool_moments(
 def _merge_batches(
     batches: pl.DataFrame, by: list[str], keys: list[str], *, unit: bool, schema: pl.Schema
 ) -> pl.DataFrame:
-    """Merge the results of _average_batch for all batches into the result of compute_centers.
-
-    `by`, `keys` and `unit` are the parameters of compute_centers, and `schema` is the schema of the
-    result.
-    """
+    """Merge the results of _average_batch for all batches into the result of compute_centers."""
     if batches.is_empty():
         return pl.DataFrame(schema=schema)
     clusters, numbers = number_groups(batches, by)
@@ -485,19 +428,12 @@ def _merge_batches(
 
 
 def sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Return one row per number: the sum of all rows of `values` that have this number.
-
-    `numbers` (m,) holds the number of each row. The result is sorted by number in ascending order.
-    """
+    """Return the sums of the rows of `values` with the same number (m,), in ascending order."""
     return reduce_by_number(np.add, values, numbers)
 
 
 def reduce_by_number(reduce: np.ufunc, values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Reduce all rows of `values` that have the same number to one row, using `reduce`.
-
-    `numbers` (m,) holds the number of each row, counted from 0. The result is sorted by number in
-    ascending order.
-    """
+    """Reduce the rows of `values` with the same number (m,) to one, in ascending order."""
     if not numbers.any():
         return np.asarray(reduce.reduce(values, axis=0, keepdims=True))
     order = np.argsort(numbers, kind="stable")
@@ -511,10 +447,7 @@ def _row_lengths(x: Floats) -> Floats:
 
 
 def _to_unit_length(x: Floats) -> Floats:
-    """Return the rows of x (m, d) scaled to length 1.
-
-    A row of length 0 becomes zeros, and a row whose length is not finite becomes NaN.
-    """
+    """Return rows scaled to length 1; rows of length 0 become 0, and not finite ones NaN."""
     lengths = _row_lengths(x)
     lengths[~np.isfinite(lengths)] = np.nan
     lengths[lengths == 0] = np.inf
@@ -531,8 +464,7 @@ def _to_unit_length(x: Floats) -> Floats:
 def row_distances(x: pl.Expr, y: pl.Expr, name: str, p: float) -> pl.Expr:
     """Return the distance between the arrays x and y in each row, or NaN if either is missing.
 
-    `name` is the name of the distance, and `p` is the order of the Minkowski distance. For cosine
-    distances, the arrays must be unit vectors.
+    For cosine distances, the arrays must be unit vectors.
     """
     function = partial(_distance_batch, name=name, p=p)
     return pl.struct(x=x, y=y).map_batches(function, return_dtype=pl.Float64, is_elementwise=True)

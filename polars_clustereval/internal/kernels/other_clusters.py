@@ -15,15 +15,12 @@ Between = Literal["nearest", "mean_other", "furthest"]
 
 
 def reduce_others(
-    means: Floats, own_cluster: Integers, sizes: Floats, between: Between
+    means: Floats, own_cluster: Integers, sizes: Floats | Integers, between: Between
 ) -> tuple[Floats, Integers]:
-    """Return a single distance from each point to the other clusters, and a cluster index.
+    """Return one distance from each point to the other clusters, and the index of a cluster or -1.
 
-    `means` (m, k) holds the mean distances from m points to k clusters, and `sizes` (k,) holds the
-    sizes of these clusters. `own_cluster` (m,) holds the index of each point's own cluster, and the
-    corresponding entries of `means` are overwritten. The distance is NaN if there is no other
-    cluster. In a tie, the lowest index is returned. The index is -1 if the distance does not refer
-    to a single cluster.
+    The entries of the points' own clusters in `means` (m, k) are overwritten. The distance is NaN
+    if there is no other cluster. In a tie, the lowest index is returned.
     """
     points = np.arange(len(means))
     if len(sizes) == 1:

@@ -52,11 +52,9 @@ def neighbors_in_other_clusters(
 ) -> Floats:
     """Return, for each of `count` points, the sum of 1 / rank over its neighbors in other clusters.
 
-    For each of q pairs, which consist of a point and a neighbor, `i` (q,) holds the index of the
-    point, and `keys` (q,) holds the rank key of their distance. `in_other_cluster` (q,) tells
-    whether the neighbor is in another cluster. For each point, the `n_neighbors` nearest neighbors
-    are used. Tied neighbors share their ranks. Each tied neighbor counts as the mean of 1 / rank
-    over the shared ranks, so that the order of the points has no effect.
+    For q pairs of a point i (q,) and a neighbor, `keys` (q,) are the rank keys of their distances.
+    Each tied neighbor counts as the mean of 1 / rank over the shared ranks, so that the order of
+    the points has no effect.
     """
     order = np.lexsort((keys, i))
     i, keys = i[order], keys[order]
@@ -78,11 +76,7 @@ def neighbors_in_other_clusters(
 def rank_statistics_of_many(
     parts: Partitions, n_neighbors: int, distance: Distance
 ) -> dict[str, Floats]:
-    """Return the statistics of pairwise_report, keyed by name, with one value per partition.
-
-    A statistic is NaN where it is undefined. Connectivity uses the `n_neighbors` nearest neighbors
-    of each point.
-    """
+    """Return the statistics of pairwise_report, with one value per partition, NaN if undefined."""
     count, starts, numbers = len(parts.counts), parts.partition_starts, parts.numbers
     partition = np.repeat(np.arange(count), parts.counts)
     i, j = expand_ranges(starts[partition], starts[partition + 1])
@@ -110,12 +104,7 @@ def rank_statistics_of_many(
 def _distance_sums(
     groups: Integers, d: Floats, is_between: Booleans, count: int
 ) -> dict[str, Floats]:
-    """Return the mean distances within and between clusters, and the sums that the C index needs.
-
-    Each result has one value per partition. `groups` (q,) holds the partition of each pair, and
-    `count` is the number of partitions. The distances d (q,) of the pairs are in ascending order
-    within each partition.
-    """
+    """Return the means and sums for the C index, of distances (q,) that ascend by partition."""
     is_within = ~is_between
     n_pairs = np.bincount(groups, minlength=count)
     n_within = sum_by_group(groups, is_within, count)
@@ -135,14 +124,7 @@ def _distance_sums(
 def _comparisons(
     groups: Integers, keys: Floats, is_between: Booleans, count: int
 ) -> dict[str, Floats]:
-    """Return the numbers of concordant and discordant comparisons in each partition.
-
-    The key of each pair within a cluster is compared with the key of each pair between clusters. A
-    comparison is concordant if the key within the cluster is smaller than the key between clusters,
-    and discordant if it is larger. `groups` (q,) holds the partition of each pair, and `count` is
-    the number of partitions. The keys (q,) of the pairs are in ascending order within each
-    partition.
-    """
+    """Return the concordant and discordant comparisons of keys (q,) that ascend by partition."""
     cuts = run_cuts(groups, keys)
     tied = groups[cuts]
     n_between = np.add.reduceat(is_between.astype(np.int64), cuts)

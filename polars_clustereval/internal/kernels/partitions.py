@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from polars_clustereval.base.frames import map_whole
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -125,10 +127,7 @@ class Partitions(NamedTuple):
 
 
 def _cumulate(sizes: Integers) -> Integers:
-    """Return the start of each consecutive group, followed by the end of the last group.
-
-    `sizes` holds the sizes of the groups.
-    """
+    """Return the starts of consecutive groups of these sizes, and the end of the last."""
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
@@ -144,18 +143,15 @@ def map_partitions(
 ) -> pl.LazyFrame:
     """Return the rows that `function` computes for all partitions, with the partition columns.
 
-    `function` is called when the result is collected, and all points are in memory at that time.
-    `schema` is the schema of the rows that `function` returns. The argument of `function` is a
-    Partition. The rows of this Partition contain the cluster keys and the specified `columns` of
-    points.kept_rows. `prefix` selects the vectors of the Partition: for example, "x", or "raw_x"
-    for the coordinates as passed by the user. `checked` is a function that adds a check to the rows
-    of all points. The check runs before `function`. Without partition columns, all points form one
-    partition, even if there are no points. `function_of_many` returns the same rows for many
-    partitions at once, with the partition columns. For partitions with few points, one call of
-    `function_of_many` replaces many calls of `function`.
+    `function` is called when the result is collected, with all points in memory. `schema` is that
+    of its rows. The rows of a Partition contain the cluster keys and the specified `columns` of
+    points.kept_rows, and its x is the vector `prefix`. `checked` adds a check that runs before
+    `function` to the rows of all points. Without partition columns, all points form one partition,
+    even if there are no points. For partitions with few points, one call of `function_of_many`,
+    which also returns the partition columns, replaces many calls of `function`.
     """
     keys = points.partition_keys
-    x = points.vector_columns(prefix)
+    x = points.form.columns(prefix)
     rows = checked(points.kept_rows.select(*points.cluster_keys, *columns, *x))
     rows = rows.sort(points.cluster_keys, nulls_last=True)
     types = pl.Schema(rows.select(keys).collect_schema() | schema)
@@ -178,13 +174,7 @@ def map_partitions(
         frames = [result.select(types.names()).cast(types) for result in results]
         return pl.concat([types.to_frame(), *frames])
 
-    return rows.map_batches(
-        results_of_partitions,
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-        schema=types,
-    )
+    return map_whole(rows, results_of_partitions, types)
 
 
 def _map_singly(
@@ -193,11 +183,7 @@ def _map_singly(
     keys: list[str],
     schema: pl.Schema,
 ) -> list[pl.DataFrame]:
-    """Call the function for each partition, and return its rows with the columns `keys`.
-
-    The returned list contains a single frame, with the columns `keys` and the columns of the
-    schema. If there are no partitions, the list is empty.
-    """
+    """Return a list with the frame of all partitions' rows, or an empty list without partitions."""
     results = [function(part).select(schema.names()) for part in parts.split()]
     if not results:
         return []
@@ -206,11 +192,7 @@ def _map_singly(
 
 
 def partition_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
-    """Return the index of the first row of each partition, followed by the number of rows.
-
-    The rows are sorted by the partition columns `keys`. If there are no keys, all rows form one
-    partition.
-    """
+    """Return the first row of each partition of sorted rows, followed by the number of rows."""
     return _run_starts(rows, keys) if keys else np.array([0, rows.height])
 
 

@@ -62,10 +62,7 @@ def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Dis
 
 
 class PointClusterPairs(NamedTuple):
-    """The distances for q pairs, each consisting of a point and a cluster of the same partition.
-
-    The clusters include each point's own cluster.
-    """
+    """The distances for q pairs of a point and a cluster of its partition, also its own."""
 
     #: (q,): the indices of the points and of the clusters, which are numbered across all
     #: partitions.
@@ -79,10 +76,7 @@ class PointClusterPairs(NamedTuple):
 
 
 def measure_points(parts: Partitions, queries: Integers, distance: Distance) -> PointClusterPairs:
-    """Return the distances from the points with indices `queries` to clusters.
-
-    Each point is compared with all clusters of its partition.
-    """
+    """Return the distances from the queries to all clusters of their partitions."""
     partition = np.repeat(np.arange(len(parts.counts)), parts.counts)[queries]
     starts = parts.partition_starts
     query, j = expand_ranges(starts[partition], starts[partition + 1])
@@ -118,11 +112,9 @@ class OwnAndOtherMeans(NamedTuple):
 def own_and_other_means(
     parts: Partitions, queries: Integers, distance: Distance, between: Between
 ) -> OwnAndOtherMeans:
-    """Return the mean distances from the points with indices `queries` to clusters.
+    """Return the mean distances from the queries, with indices in ascending order, to clusters.
 
-    There must be at least one index, and the indices must be in ascending order. The mean distance
-    from a point to its own cluster is the mean over the other points of the cluster, or 0 if there
-    are no others.
+    The mean distance to the own cluster is that to its other points, or 0 if there are none.
     """
     pairs = measure_points(parts, queries, distance)
     sizes, numbers = parts.sizes, parts.numbers
@@ -170,28 +162,18 @@ class _ClusterPairs(NamedTuple):
         return np.asarray(self.one == self.other)
 
     def most_of_own(self, values: Floats) -> Floats:
-        """Return each partition's largest value among pairs that consist of a cluster and itself.
-
-        `values` (q,) holds one value per pair.
-        """
+        """Return each partition's largest of the values (q,) of pairs of a cluster and itself."""
         return np.maximum.reduceat(np.where(self.is_own, values, -np.inf), self.starts)
 
     def least_of_others(self, values: Floats) -> Floats:
-        """Return each partition's smallest value among the pairs of different clusters.
-
-        `values` (q,) holds one value per pair. The result is NaN for a partition with a single
-        cluster.
-        """
+        """Return each partition's smallest of the values (q,) of different clusters, or NaN."""
         least = np.minimum.reduceat(np.where(self.is_own, np.inf, values), self.starts)
         has_others = np.diff(self.starts, append=len(values)) > 1
         return np.where(has_others, least, np.nan)
 
 
 def _pair_clusters(parts: Partitions) -> _ClusterPairs:
-    """Return the pairs of clusters of each partition.
-
-    Every partition must contain at least one point.
-    """
+    """Return the pairs of clusters of each partition, which must contain at least one point."""
     counts = np.diff(parts.cluster_cuts)
     first = np.repeat(parts.cluster_cuts[:-1], counts)
     size = np.repeat(counts, counts)
@@ -215,12 +197,10 @@ def diameters_of_many(parts: Partitions, distance: Distance) -> Floats:
 def pair_statistics(
     parts: Partitions, centers: Floats | None, distance: Distance
 ) -> dict[str, Floats]:
-    """Return the diameters and separations that dunn_index needs, keyed by name.
+    """Return the diameters and separations that dunn_index needs, with one value per partition.
 
-    The result maps the names max_diameter and min_separation to arrays with one value per
-    partition. If the cluster centers `centers` (k, d) are given, the result also contains
-    max_mean_pair, min_complete_linkage, min_average_linkage, min_mean_to_other_center and
-    min_hausdorff. The separations of a partition with a single cluster are NaN.
+    Only max_diameter and min_separation are returned without the centers (k, d). The separations of
+    a partition with a single cluster are NaN.
     """
     points = measure_points(parts, np.arange(len(parts.x)), distance)
     clusters, one = _pair_clusters(parts), parts.numbers[points.point]

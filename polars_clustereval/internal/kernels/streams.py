@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 def map_stream(
     rows: pl.LazyFrame, function: Callable[[pl.DataFrame], pl.DataFrame], schema: pl.Schema
 ) -> pl.LazyFrame:
-    """Return the results of calling `function` on each batch of the streamed rows.
-
-    The batches contain all columns of `rows`. `schema` is the schema of the results, which may have
-    any number of rows.
-    """
+    """Return the rows that `function` returns for each batch of the streamed rows."""
     return rows.map_batches(
         function,
         predicate_pushdown=False,
@@ -45,8 +41,8 @@ def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
     Python raises KeyboardInterrupt only in the main thread, and only between two instructions. If
     the main thread collected a stream inside another collection, the interruption would be delayed
     until the stream ends. `stop` makes the functions of the stream raise an error. If the current
-    thread belongs to Polars, it collects the stream itself. If a Polars thread waited for another
-    thread, Polars would have one fewer thread for the stream, or none at all.
+    thread belongs to Polars, it collects the stream itself: if it waited for another thread, Polars
+    would have one fewer thread for the stream, or none at all.
     """
     if threading.current_thread() is not threading.main_thread():
         rows.collect(engine="streaming")
@@ -68,10 +64,8 @@ def split_batch(
 ) -> Iterator[tuple[slice | Integers, int]]:
     """Yield parts of a batch, each within one partition, along with that partition's index.
 
-    A part is a slice or an array of row indices. `numbers` (m,) holds the cluster number of each
-    row, and clusters are numbered across all partitions. Element i of `starts` is the number of the
-    first cluster of partition i, and element i of `steps` is the maximum number of rows in a part
-    of that partition.
+    A part is a slice or an array of row indices. `starts` are the first cluster numbers of the
+    partitions, and `steps` the maximum numbers of rows in a part of each.
     """
     if len(starts) == 1:
         yield from ((slice(i, i + steps[0]), 0) for i in range(0, len(numbers), steps[0]))

@@ -35,9 +35,8 @@ def run_in_threads(
 ) -> list[Made]:
     """Return the result of function(call) for each of the `calls`, in the same order.
 
-    The threads run in parallel because numpy releases the interpreter lock. `work` is the
-    approximate total number of values that the calls process. If `work` is small, no threads are
-    started.
+    numpy releases the interpreter lock. If `work`, roughly the number of values that all calls
+    process, is small, no threads are started.
     """
 
     def call_silently(given: Given) -> Made:
