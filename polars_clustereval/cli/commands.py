@@ -25,7 +25,7 @@ from .noise import describe_unknown_noise, describe_unnamed_noise
 from .options import option_flag
 from .output import ENCODERS, check_output, encode_text, infer_format, quote_formulas
 from .reports import ALL_FINDINGS, REPORTS
-from .schemas import list_schemas, read_schema
+from .schemas import format_schema, list_schemas
 from .sources import find_sources
 from .terminal import render_table
 
@@ -390,7 +390,7 @@ def run_describe(options: Options) -> Outcome:
 
 def run_schema(options: Options) -> Outcome:
     """Return the JSON Schema of the report specified in the options, or a list of all reports."""
-    text = list_schemas() if options.name is None else read_schema(options.name)
+    text = list_schemas() if options.name is None else format_schema(options.name)
     return Outcome(text.encode(), options.output)
 
 
