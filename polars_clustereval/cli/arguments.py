@@ -40,7 +40,7 @@ def make_parser() -> argparse.ArgumentParser:
     """Return the command-line parser.
 
     The parsed arguments have an attribute `command`, a function that takes Options and returns an
-    Outcome. `command` is None if the user does not specify a command.
+    Outcome, or None.
     """
     parser = Parser(
         "clustereval",
@@ -75,11 +75,7 @@ _FORMULA_HELP = "in CSV: an apostrophe before texts that spreadsheets would comp
 def _add_command(
     commands: Any, name: str, run: Callable[[Options], Outcome], texts: tuple[str, str]
 ) -> argparse.ArgumentParser:
-    """Add a command that calls the function `run`, and return the parser of the command.
-
-    `commands` is the result of argparse's add_subparsers. `texts` contains the text for the list of
-    commands and the text at the top of the command's own help.
-    """
+    """Add a command that calls `run`, with texts for the list of commands and for its own help."""
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=texts[0], description=texts[1]
     )
@@ -90,10 +86,7 @@ def _add_command(
 def _add_option(
     parser: Any, parameter: str, help_text: str = "", *, required: bool = False
 ) -> None:
-    """Add the option for a parameter to a parser or group, by default with the usual help text.
-
-    The value of the option is None if the user does not pass it.
-    """
+    """Add the option for a parameter, which is None unless the user passes it."""
     settings = OPTIONS[parameter] | {"dest": parameter, "required": required, "default": None}
     if help_text:
         settings["help"] = help_text
@@ -101,10 +94,7 @@ def _add_option(
 
 
 def _add_inputs(command: argparse.ArgumentParser, parameters: Iterable[str]) -> None:
-    """Add the arguments for a report's input tables to a command's parser.
-
-    `parameters` are the parameters of the report's function.
-    """
+    """Add the arguments for the input tables of a report, which `parameters` name."""
     for parameter in parameters:
         settings = {"flag": parameter, **INPUTS[parameter]}
         command.add_argument(settings.pop("flag"), **settings)
@@ -156,7 +146,7 @@ def _refuse_row_weights(_: str) -> NoReturn:
 
 
 def _add_page(commands: Any) -> None:
-    """Add the command ``report``, which writes a page about one clustering."""
+    """Add the command ``report``."""
     text = "a page about one clustering, with scores, pictures and a table of clusters"
     texts = (text, f"Write {text}, as HTML or Markdown.")
     command = _add_command(commands, "report", run_page, texts)
@@ -184,7 +174,7 @@ def _add_page(commands: Any) -> None:
 
 
 def _add_describe(commands: Any) -> None:
-    """Add the command ``describe``, which explains a score, a table, a criterion or a parameter."""
+    """Add the command ``describe``."""
     text = "what a score, a table, a criterion or a parameter is"
     texts = (text, f"Print {text}; without NAME, the list of all.")
     command = _add_command(commands, "describe", run_describe, texts)
@@ -195,7 +185,7 @@ def _add_describe(commands: Any) -> None:
 
 
 def _add_schema(commands: Any) -> None:
-    """Add the command ``schema``, which prints the JSON Schema of the output of --format json."""
+    """Add the command ``schema``."""
     text = "the JSON Schema of what a command writes with --format json"
     texts = (text, f"Print {text}; without REPORT, the list of the reports.")
     command = _add_command(commands, "schema", run_schema, texts)
@@ -206,7 +196,7 @@ def _add_schema(commands: Any) -> None:
 
 
 def _add_sql(commands: Any) -> None:
-    """Add the command ``sql``, which writes all SQL macros, a database of macros, or a query."""
+    """Add the command ``sql``."""
     text = "all SQL macros as one file for the DuckDB shell"
     texts = (text, f"Print {text}, or the query of one table for another engine.")
     command = _add_command(commands, "sql", run_sql, texts)
@@ -243,15 +233,10 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
-    """Add the option --output, which specifies the output file, to a command's parser."""
+    """Add the option --output."""
     command.add_argument(
         "--output",
         metavar="FILE",
-        type=_parse_output,
+        type=lambda text: None if text == "-" else Path(text),
         help="write to this file; default, and -: standard output",
     )
-
-
-def _parse_output(text: str) -> Path | None:
-    """Return the path of the output file, or None for ``-``, which means standard output."""
-    return None if text == "-" else Path(text)
