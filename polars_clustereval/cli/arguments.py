@@ -73,11 +73,11 @@ _FORMULA_HELP = "in CSV: an apostrophe before texts that spreadsheets would comp
 
 
 def _add_command(
-    commands: Any, name: str, run: Callable[[Options], Outcome], texts: tuple[str, str]
+    commands: Any, name: str, run: Callable[[Options], Outcome], text: str, description: str
 ) -> argparse.ArgumentParser:
-    """Add a command that calls `run`, with texts for the list of commands and for its own help."""
+    """Add a command that calls `run`; {} in the description of its own help stands for `text`."""
     command: argparse.ArgumentParser = commands.add_parser(
-        name, help=texts[0], description=texts[1]
+        name, help=text, description=description.format(text)
     )
     command.set_defaults(command=run)
     return command
@@ -104,8 +104,7 @@ def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
     """Add a command with an option for each parameter of its reports' functions."""
     first, *others = reports
     run = _RUN.get(first.command, run_report)
-    texts = (first.description, f"Compute {first.description}.")
-    command = _add_command(commands, first.command, run, texts)
+    command = _add_command(commands, first.command, run, first.description, "Compute {}.")
     _add_inputs(command, [table.parameter for table in first.inputs])
     of_variants = {name: text for report in others for name, text in report.options.items()}
     parameters = {name for report in reports for name in report.defaults} - of_variants.keys()
@@ -148,8 +147,8 @@ def _refuse_row_weights(_: str) -> NoReturn:
 def _add_page(commands: Any) -> None:
     """Add the command ``report``."""
     text = "a page about one clustering, with scores, pictures and a table of clusters"
-    texts = (text, f"Write {text}, as HTML or Markdown.")
-    command = _add_command(commands, "report", run_page, texts)
+    description = "Write {}, as HTML or Markdown."
+    command = _add_command(commands, "report", run_page, text, description)
     _add_inputs(command, ["frame"])
     _add_option(command, "cluster", required=True)
     points = ("distance", "p", "weights")
@@ -176,8 +175,8 @@ def _add_page(commands: Any) -> None:
 def _add_describe(commands: Any) -> None:
     """Add the command ``describe``."""
     text = "what a score, a table, a criterion or a parameter is"
-    texts = (text, f"Print {text}; without NAME, the list of all.")
-    command = _add_command(commands, "describe", run_describe, texts)
+    description = "Print {}; without NAME, the list of all."
+    command = _add_command(commands, "describe", run_describe, text, description)
     command.add_argument(
         "name", metavar="NAME", nargs="?", help="such as purity, external_summary, jump, noise_as"
     )
@@ -187,8 +186,8 @@ def _add_describe(commands: Any) -> None:
 def _add_schema(commands: Any) -> None:
     """Add the command ``schema``."""
     text = "the JSON Schema of what a command writes with --format json"
-    texts = (text, f"Print {text}; without REPORT, the list of the reports.")
-    command = _add_command(commands, "schema", run_schema, texts)
+    description = "Print {}; without REPORT, the list of the reports."
+    command = _add_command(commands, "schema", run_schema, text, description)
     command.add_argument(
         "name", metavar="REPORT", nargs="?", choices=REPORTS, help=", ".join(REPORTS)
     )
@@ -198,8 +197,8 @@ def _add_schema(commands: Any) -> None:
 def _add_sql(commands: Any) -> None:
     """Add the command ``sql``."""
     text = "all SQL macros as one file for the DuckDB shell"
-    texts = (text, f"Print {text}, or the query of one table for another engine.")
-    command = _add_command(commands, "sql", run_sql, texts)
+    description = "Print {}, or the query of one table for another engine."
+    command = _add_command(commands, "sql", run_sql, text, description)
     add = command.add_argument
     add("--schema", metavar="NAME", default="clustereval", help="schema; default clustereval")
     add("--database", metavar="NAME", help=_DATABASE_HELP)

@@ -27,7 +27,7 @@ __all__ = ["SCHEMA_VERSION", "format_schema", "list_schemas"]
 #: new columns.
 SCHEMA_VERSION = 1
 
-_RULES = (
+_VERSION_RULES = (
     "One object per row. A column of --partition-by is a further property under its own name, "
     f"with any value. Later releases may add columns to version {SCHEMA_VERSION}; without one of "
     "its columns, or with one of another type, the schema has another version."
@@ -52,7 +52,7 @@ def format_schema(name: str) -> str:
     switched_off = {x: False for x, default in report.defaults.items() if default is True}
     required = _report_degenerate_rows(report, 1, **switched_off).collect_schema()
     properties = {
-        column: _describe_column(
+        column: _make_column_schema(
             values[column], report.meanings[column], is_users=required.get(column, dtype) != dtype
         )
         for column, dtype in values.schema.items()
@@ -63,7 +63,7 @@ def format_schema(name: str) -> str:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:clustereval:schema:v{SCHEMA_VERSION}:{name}",
         "title": f"clustereval {chosen} --format json",
-        "description": f"{report.description[0].upper()}{report.description[1:]}. {_RULES}",
+        "description": f"{report.description[0].upper()}{report.description[1:]}. {_VERSION_RULES}",
         "type": "array",
         "items": {
             "type": "object",
@@ -95,7 +95,7 @@ def _report_degenerate_rows(report: Report, key: str | int, **options: bool) -> 
     return report.function(**tables, **given, **options)
 
 
-def _describe_column(values: pl.Series, meaning: Meaning, *, is_users: bool) -> dict[str, Any]:
+def _make_column_schema(values: pl.Series, meaning: Meaning, *, is_users: bool) -> dict[str, Any]:
     """Return the schema of a column, whose type and possible NULLs are those of `values`."""
     best = {"": "", "high": "; high is best", "low": "; low is best"}
     description = f"{meaning.text}{best.get(meaning.best, f'; best {meaning.best}')}"

@@ -6,7 +6,6 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import polars as pl
 import pytest
 
@@ -14,7 +13,7 @@ import polars_clustereval as ce
 from polars_clustereval.page import partitions
 from polars_clustereval.page.answers import Answer, describe_clusters, list_answers, list_steps
 from polars_clustereval.page.numbers import show_number
-from tests.support.command_line import IRIS, KMEANS, QUICK, WIDE, Fail, Run
+from tests.support.command_line import IRIS, KMEANS, QUICK, WIDE, Fail, Run, write_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -431,17 +430,9 @@ def regions() -> pl.DataFrame:
 PARTITIONS = ("--partition-by", "region")
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", "database"])
+@pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", "duckdb"])
 def test_a_section_for_each_partition_the_worst_first(run: Run, tmp_path: Path, kind: str) -> None:
-    path = tmp_path / f"rows.{kind}"
-    writers: dict[str, Callable[[pl.DataFrame], object]] = {
-        "parquet": lambda frame: frame.write_parquet(path),
-        "csv": lambda frame: frame.write_csv(path),
-        "arrow": lambda frame: frame.write_ipc(path),
-        "database": lambda frame: write_database_table(frame, tmp_path / "rows.duckdb"),
-    }
-    writers[kind](regions())
-    given = f"{tmp_path / 'rows.duckdb'}::rows" if kind == "database" else path
+    given = write_input(regions(), tmp_path / f"rows.{kind}")
     markdown = page(run, given, *PARTITIONS)
     titles = re.findall(r"^## (.*)$", markdown, re.MULTILINE)
     worst_first = ["region south", "region NULL", "region east", "region north"]
@@ -462,12 +453,6 @@ def test_a_section_for_each_partition_the_worst_first(run: Run, tmp_path: Path, 
     words = "(at least 80 % of each of 2 labels) have its most frequent label"
     assert f"50 % of the cluster's 200 rows {words}" in merged
     assert "partition_by := " in markdown.split("## SQL")[1]
-
-
-def write_database_table(frame: pl.DataFrame, path: Path) -> None:
-    with duckdb.connect(path) as connection:
-        connection.register("frame", frame)
-        connection.execute("CREATE TABLE rows AS FROM frame")
 
 
 def test_a_section_is_the_page_of_its_rows(run: Run, write_points: Callable[..., Path]) -> None:
