@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import polars_clustereval as ce
 from polars_clustereval.page import partitions
 from polars_clustereval.page.answers import Answer, describe_clusters, list_answers, list_steps
 from polars_clustereval.page.numbers import show_number
-from tests.support.command_line import IRIS, KMEANS, QUICK, WIDE, Fail, Run, write_input
+from tests.support.command_line import IRIS, KMEANS, QUICK, WIDE, Fail, Run, json_rows, write_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -347,10 +346,10 @@ def test_findings_on_the_terminal(run: Run, engine_name: str) -> None:
 def test_findings_on_labels_and_points_in_one_table(run: Run, engine_name: str) -> None:
     given = (IRIS, "--cluster", "species", "--engine", engine_name)
     label, vector = ("--label", "kmeans"), ("--vector", "sepal_length,sepal_width")
-    options = ("--distance", "cityblock", "--format", "json")
-    of_labels = json.loads(run("findings", *given, *label, "--format", "json"))
-    of_points = json.loads(run("findings", *given, *vector, *options))
-    both = json.loads(run("findings", *given, *label, *vector, *options))
+    distance = ("--distance", "cityblock")
+    of_labels = json_rows(run, "findings", *given, *label)
+    of_points = json_rows(run, "findings", *given, *vector, *distance)
+    both = json_rows(run, "findings", *given, *label, *vector, *distance)
     assert of_labels
     assert of_points
     assert len(both) == len(of_labels) + len(of_points)
@@ -368,7 +367,7 @@ def test_a_finding_on_rows_is_not_repeated(run: Run, fail: Fail, tmp_path: Path)
     path = tmp_path / "few.csv"
     path.write_text("g,l,k,x\n" + "".join(f"{i % 2},a,{i},{i}\n" for i in range(8)))
     both = ("--label", "l", "--cluster", "k", "--vector", "x")
-    found = json.loads(run("findings", path, *both, "--partition-by", "g", "--format", "json"))
+    found = json_rows(run, "findings", path, *both, "--partition-by", "g")
     assert len(found) == len({(x["g"], x["code"], x["cluster"], x["finding"]) for x in found})
     assert [x["g"] for x in found] == sorted(x["g"] for x in found)
     words = "--weight cannot be combined with --vector x: drop one"
