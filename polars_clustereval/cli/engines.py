@@ -1,4 +1,8 @@
-"""Engines: computes a report either with the SQL macro in DuckDB or with the Polars function."""
+"""Engines: computes a report either with the SQL macro in DuckDB or with the Polars function.
+
+A string `rows` is the SQL to place after FROM to read the rows of an input. The `arguments` map the
+parameters of the report's function to their values, with several columns as a list.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +62,7 @@ _DATA_DEPENDENT = ("noise", "noise_as", "weights", "reference")
 
 
 def _read_arguments(call: Call, columns: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments of a call, with the names of several columns as lists."""
+    """Return the arguments of a call on an input with these columns, not checked."""
     arguments = dict(call.arguments)
     for parameter in arguments.keys() & set(_MULTIPLE_COLUMNS):
         given = arguments[parameter]
@@ -69,7 +73,7 @@ def _read_arguments(call: Call, columns: Sequence[str]) -> dict[str, Any]:
 
 
 def _split_names(text: str, columns: Sequence[str]) -> list[str]:
-    """Return the column names in a comma-separated string; names in `columns` are kept whole."""
+    """Return the column names in a comma-separated text, which may itself be one of `columns`."""
     if text in columns:
         return [text]
     return [name if name in columns else name.strip() for name in text.split(",")]
@@ -106,7 +110,7 @@ def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[s
 def open_rows(
     source: Source, call: Call, table: Input
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
-    """Yield a connection, the SQL after FROM that reads the input `table`, and the arguments."""
+    """Yield a connection, the rows of the input `table`, and the checked arguments."""
     with open_source(source, call.scratch) as (connection, rows):
         yield connection, *_format_checked(connection, rows, source, call, table)
 

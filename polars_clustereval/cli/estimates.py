@@ -136,7 +136,7 @@ def _estimate(growth: Growth, source: Source, call: Call) -> Estimate:
 def _open_queries(
     source: Source, call: Call
 ) -> Iterator[tuple[Callable[[str], pl.DataFrame], dict[str, Any]]]:
-    """Yield the arguments and a function that queries the first input, {rows} in its SQL."""
+    """Yield a function that queries the first input, {rows} in its SQL, and the arguments."""
     table = call.report.inputs[0]
     if scan_files(source) is None:
         with open_rows(source, call, table) as (connection, rows, arguments):

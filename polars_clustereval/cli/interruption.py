@@ -93,5 +93,5 @@ def _stop_queries(finished: threading.Event) -> None:
 
 
 def is_work_left() -> bool:
-    """Return whether work from `run_in_worker` still runs: Polars and numpy do not stop for it."""
+    """Return whether work from `run_in_worker` still runs; Polars and numpy cannot be stopped."""
     return not all(finished.is_set() for finished in _work)

@@ -259,7 +259,7 @@ class Options:
         return next(asked_for, first)
 
     def call(self, report: Report, **arguments: Any) -> Call:
-        """Return the Call for a report: `arguments` precede the options, and these the defaults."""
+        """Return the Call for a report, with `arguments`, or else the options, or the defaults."""
         defaults = report.defaults
         given = {name: self.values[name] for name in defaults if name in self.values}
         engine = self.engine or report.engine

@@ -99,7 +99,7 @@ def infer_format(output: Path | None) -> str:
 
 
 def check_output(output: Path | None, sources: Iterable[str]) -> None:
-    """Raise an error, before the report is computed, if `output` is an input or has no folder."""
+    """Raise an error if `output` is one of the input files `sources`, or if it has no folder."""
     if output is None:
         return
     if not output.parent.is_dir():

@@ -76,10 +76,11 @@ def format_schema(name: str) -> str:
 
 
 def _report_degenerate_rows(report: Report, key: str | int, **options: bool) -> pl.LazyFrame:
-    """Return a report on one row, whose label, cluster, id and run are `key`: what can be NULL, is.
+    """Return a report in which every column that can be NULL is NULL.
 
-    A graph has a second node in the same cluster, and no edge. Findings need a cluster of several
-    rows, and so do the estimates from random records, some of which then have a reason.
+    It has one row, whose label, cluster, id and run are `key`. A graph has a second node in the
+    same cluster, and no edge. Findings need a cluster of several rows, and so do the estimates from
+    random records, some of which then have a reason.
     """
     row = {**dict.fromkeys(("label", "cluster", "id", "run"), key), "vector": 0.5, "k": 1}
     is_repeated = report.is_in_words or "labels_are_sample" in report.defaults

@@ -99,8 +99,6 @@ def _check_unique(files: Sequence[_File]) -> None:
 def _find_database_table(file: str) -> Source:
     """Return the source specified as DATABASE::TABLE, whose table is not looked up yet."""
     path, _, table = file.partition("::")
-    if not Path(path).exists():
-        raise ClusterEvalError(f"{path}: no such file")
     _check_file(_File(path, path))
     # DuckDB would open a CSV file as a database, and download an extension for some other files.
     if not _is_database(path):

@@ -1,4 +1,8 @@
-"""Terminal: renders a report on one, a few or many clusterings as a text table."""
+"""Terminal: renders a report on one, a few or many clusterings as a text table.
+
+`result` contains the rows of the report. Its first columns are the partition columns, `keys`, which
+identify the clusterings; the report does not explain them.
+"""
 
 from __future__ import annotations
 
@@ -64,9 +68,8 @@ def render_table(
 ) -> bytes:
     """Return a report as encoded text for the terminal, with a heading, a table and a legend.
 
-    In this module, `result` contains the rows of the report, and `keys` are its partition columns,
-    which come first and identify the clusterings; the report does not explain them. `metrics` is
-    the value of the option --metrics.
+    `files` lists the files of each input. `metrics` is the value of the option --metrics: None to
+    show only the most important of many metrics, 'all', or the names of columns of `result`.
     """
     is_plain = not _can_show(_HIGHER + _LOWER, output)
     report = replace(call.adapted_report, has_arrows=not is_plain)
