@@ -379,11 +379,9 @@ def run_sql(options: Options) -> Outcome:
 def _make_database(options: Options) -> Outcome:
     """Return the content of the database file with the macros that the options name."""
     name = options.values["database"]
-    for option, is_given in (
-        ("temporary", options.values["temporary"]),
-        ("output", options.output is not None),
-    ):
-        if is_given:
+    is_given = {"temporary": options.values["temporary"], "output": options.output is not None}
+    for option, is_set in is_given.items():
+        if is_set:
             raise ClusterEvalError(
                 f"--{option} cannot be combined with --database {name}, which is a file to write: "
                 "drop one"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from .options import Call
-    from .reports import Input, Report
+    from .reports import Input
 
 __all__ = [
     "ENGINES",
@@ -201,7 +201,9 @@ def _run_in_duckdb(
                 rows = format_source(connection, source, _make_folder(call, table))
             rows, arguments = _format_checked(connection, rows, source, call, table)
             connection.execute(f"CREATE TEMPORARY VIEW {table.view} AS FROM {rows}")
-        _register_report(connection, report)
+        register_macro(connection, report.function.__name__)
+        if "missing" in report.defaults:
+            connection.execute(_SHELL_ADVICE)
         query = _format_query(call, arguments, connection.sql(f"FROM {first}"))
         values = {
             name: value
@@ -234,14 +236,7 @@ def _copy_database(source: Source, call: Call, table: Input) -> Source:
     return source._replace(kind="parquet", paths=(str(path),), path_names=(source.name,))
 
 
-def _register_report(connection: duckdb.DuckDBPyConnection, report: Report) -> None:
-    """Create the macro of a report, with advice about vectors for command-line users."""
-    register_macro(connection, report.function.__name__)
-    if "missing" in report.defaults:
-        connection.execute(_SHELL_ADVICE)
-
-
-# This corresponds to the macro in sql/internal/point_faults.sql, whose advice is for SQL.
+# The macro of sql/internal/point_faults.sql with advice for users of a shell, in place of SQL.
 _SHELL_ADVICE = (
     "CREATE OR REPLACE TEMPORARY MACRO clustereval__finite_rows_advice(names, what) AS "
     f"CASE WHEN starts_with(what, 'NULL') THEN ': {write_setting(Setting('missing', 'drop'))}' "

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .options import Call
-    from .reports import Meaning, Report
+    from .reports import Report
 
 __all__ = ["render_table"]
 
@@ -71,7 +71,9 @@ def render_table(
     `files` lists the files of each input. `metrics` is the value of the option --metrics: None to
     show only the most important of many metrics, 'all', or the names of columns of `result`.
     """
-    is_plain = not _can_show(_HIGHER + _LOWER, output)
+    encoding = "utf-8" if output is not None else sys.stdout.encoding or "ascii"
+    arrows = _HIGHER + _LOWER
+    is_plain = arrows.encode(encoding, errors="ignore").decode(encoding) != arrows
     report = replace(call.adapted_report, has_arrows=not is_plain)
     n_keys = next(i for i, name in enumerate(result.columns) if name in report.meanings)
     keys = result.columns[:n_keys]
@@ -96,14 +98,6 @@ def render_table(
     names = [file for of_input in files for file in of_input]
     text = f"{_render_heading(names, report, call.arguments)}\n\n{text}\n"
     return encode_text(text.replace("…", "~") if is_plain else text, output)
-
-
-def _can_show(signs: str, output: Path | None) -> bool:
-    """Return whether `signs` can be written to the file `output`, or to standard output."""
-    if output is not None:
-        return True  # as UTF-8
-    encoding = sys.stdout.encoding or "ascii"
-    return signs.encode(encoding, errors="ignore").decode(encoding) == signs
 
 
 def _render_heading(files: Sequence[str], report: Report, arguments: Mapping[str, Any]) -> str:
@@ -159,12 +153,15 @@ def _choose_first(
 def _render_one(result: pl.DataFrame, report: Report) -> str:
     """Return a report on one clustering as a table, with a line for each metric."""
     metrics, report, hint = _choose_first(result.columns, report, result)
-    lines = [["metric", "value", "best", "meaning"]]
-    for metric in metrics:
-        lines += _list_title_lines(metric, report, width=4)
-        value = _format_number(result[metric].item(), report)
-        meaning = report.meanings[metric]
-        lines.append([f"  {metric}", value, _show_best(meaning, report), meaning.text])
+    cells = {
+        name: [
+            _format_number(result[name].item(), report),
+            _show_best(name, report),
+            report.meanings[name].text,
+        ]
+        for name in metrics
+    }
+    lines = [["metric", "value", "best", "meaning"], *_group_lines(cells, report)]
     used = columns_width(list(zip(*lines, strict=True))[:3])
     if get_width() - used >= _MIN_MEANING_WIDTH:
         text = align_columns(wrap_last_column(lines), right=range(1, 3))
@@ -208,10 +205,9 @@ def _render_limits(
     """Return the intervals of one clustering, with five digits of large numbers if `is_short`."""
     write = _shorten_number if is_short else _format_number
     names = ("value", "lower", "upper")
-    lines = [["metric", *names]]
-    for row in part.iter_rows(named=True):
-        lines += _list_title_lines(row["metric"], report, width=4)
-        lines.append([f"  {row['metric']}", *(write(row[name], report) for name in names)])
+    rows = part.select("metric", *names).iter_rows()
+    cells = {metric: [write(value, report) for value in values] for metric, *values in rows}
+    lines = [["metric", *names], *_group_lines(cells, report)]
     grid = align_columns(wrap_first_column(lines), right=range(1, 4))
     return _name_clustering(part, keys) + grid + _render_reasons(part)
 
@@ -256,37 +252,39 @@ def _render_side_by_side(result: pl.DataFrame, keys: list[str], report: Report) 
     """Return a table of a few clusterings, with one line per metric and one column for each."""
     lines = [[key, *map(_format_value, result[key])] for key in keys]
     metrics, report, hint = _choose_first(result.columns[len(keys) :], report, result)
-    for metric in metrics:
-        lines += _list_title_lines(metric, report, width=1 + result.height)
-        lines.append([f"  {metric}", *(_format_number(x, report) for x in result[metric])])
+    cells = {name: [_format_number(x, report) for x in result[name]] for name in metrics}
+    lines += _group_lines(cells, report)
     grid = align_columns(lines, right=range(1, 1 + result.height))
     return grid + _render_legend(metrics, report) + hint
 
 
-def _list_title_lines(metric: str, report: Report, width: int) -> list[list[str]]:
-    """Return a blank line and a title, of `width` cells each, if the metric begins a group."""
-    if metric not in report.titles:
-        return []
-    return [[""] * width, [report.titles[metric], *[""] * (width - 1)]]
+def _group_lines(cells: Mapping[str, list[str]], report: Report) -> list[list[str]]:
+    """Return a line for each metric and its cells, with a title before each group of metrics."""
+    lines: list[list[str]] = []
+    for metric, values in cells.items():
+        if metric in report.titles:
+            blanks = [""] * len(values)
+            lines += [["", *blanks], [report.titles[metric], *blanks]]
+        lines.append([f"  {metric}", *values])
+    return lines
 
 
 def _render_legend(metrics: Sequence[str], report: Report) -> str:
     """Return a line for each metric, with its name, its best value and its meaning."""
-    lines = [["", "best", "meaning"]]
-    for metric in metrics:
-        meaning = report.meanings[metric]
-        lines.append([metric, _show_best(meaning, report), meaning.text])
+    meanings = [[name, _show_best(name, report), report.meanings[name].text] for name in metrics]
+    lines = [["", "best", "meaning"], *meanings]
     return "\n\n" + align_columns(wrap_last_column(lines), right=range(1, 2))
 
 
-def _show_best(meaning: Meaning, report: Report) -> str:
+def _show_best(metric: str, report: Report) -> str:
     """Return the best value of a score, such as high or 1, preceded by an arrow, if any."""
-    arrow = _show_direction(meaning, report)
-    return f"{arrow} {meaning.best:>4}" if arrow else meaning.best
+    best, arrow = report.meanings[metric].best, _show_direction(metric, report)
+    return f"{arrow} {best:>4}" if arrow else best
 
 
-def _show_direction(meaning: Meaning, report: Report) -> str:
+def _show_direction(metric: str, report: Report) -> str:
     """Return an arrow for the direction in which a score improves, or ''."""
+    meaning = report.meanings[metric]
     if not meaning.best or not report.has_arrows:
         return ""
     return _HIGHER if meaning.is_high_best else _LOWER
@@ -338,7 +336,7 @@ def _format_metric_column(values: pl.Series, metric: str, report: Report) -> lis
     cells = [number + mark for number, mark in zip(numbers, marks, strict=True)]
     # Each word gets its own line, so that long names fit on the screen.
     *words, last = metric.split("_")
-    direction = _show_direction(meaning, report) or " "
+    direction = _show_direction(metric, report) or " "
     return [*(f"{word} " for word in words), last + direction, *cells]
 
 
@@ -460,7 +458,7 @@ def _format_listed_column(values: pl.Series, report: Report) -> list[str]:
     else:
         texts = cut_column(map(_format_value, values), max(8, get_width() // 6))
     *words, last = values.name.split("_")
-    return [*words, last + _show_direction(report.meanings[values.name], report), *texts]
+    return [*words, last + _show_direction(values.name, report), *texts]
 
 
 # ----------------------------------------------------------------------------------------------
