@@ -129,22 +129,20 @@ def _format_input(
 ) -> str:
     """Return `rows` with their types adapted to the arguments, which name columns of the source."""
     relation = connection.sql(f"FROM {rows}")
-    types = dict(zip(relation.columns, relation.types, strict=True))
     vector = arguments.get("vector") or []
     for column in vector if len(vector) > 1 and source.kind not in ("csv", "json") else ():
-        if types[column].id == "varchar":
+        if _read_types(relation)[column] == "varchar":
             raise ClusterEvalError(
                 f"vector: expected numbers, column '{column}' is text; leave it out"
             )
     numbers = list_columns(arguments, _NUMBER_COLUMNS)
+    typed = list_columns(arguments, ("columns",))
     if source.kind == "json":
-        numbers = [*numbers, *list_columns(arguments, ("columns",))]
-        rows = format_rows(connection, source, numbers)
+        rows = format_rows(connection, source, numbers, typed)
         relation = connection.sql(f"FROM {rows}")
     text_vector = _find_text_vector(source, arguments, relation)
     if source.kind == "csv":
         numbers = [column for column in numbers if column != text_vector]
-        typed = list_columns(arguments, ("columns",))
         rows = format_rows(connection, source, numbers, typed)
     if text_vector is not None:
         register_macro(connection, "parse_vector")
@@ -162,18 +160,20 @@ def _find_text_vector(
     comma is none, because it may be a decimal comma or a thousands separator.
     """
     columns: list[str] = arguments.get("vector") or []
-    if len(columns) != 1:
+    if len(columns) != 1 or _read_types(relation)[columns[0]] != "varchar":
         return None
     column = columns[0]
-    types = dict(zip(relation.columns, relation.types, strict=True))
-    if types[column].id != "varchar":
-        return None
     if source.kind != "csv":
         return column
     name = quote_identifier(column)
     first = relation.filter(f"{name} IS NOT NULL").limit(1).select(name).fetchall()
     is_vector = any(_VECTOR_SIGN.search(text.strip()) for (text,) in first)
     return column if is_vector else None
+
+
+def _read_types(relation: duckdb.DuckDBPyRelation) -> dict[str, str]:
+    """Return the type of each column, such as varchar, without its parameters."""
+    return {name: x.id for name, x in zip(relation.columns, relation.types, strict=True)}
 
 
 _VECTOR_SIGN = re.compile(r"[\[\](){}\s:$]")
@@ -300,8 +300,8 @@ def _format_columns(parameter: str, value: Any, relation: duckdb.DuckDBPyRelatio
 
 def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str:
     """Return the argument `vector` as SQL: one column of lists or a list of numeric columns."""
-    types = dict(zip(relation.columns, relation.types, strict=True))
-    non_numeric = [column for column in columns if types[column].id not in _NUMERIC_TYPES]
+    types = _read_types(relation)
+    non_numeric = [column for column in columns if types[column] not in _NUMERIC_TYPES]
     if columns == non_numeric[:1]:
         return quote_identifier(columns[0])
     # DuckDB rejects a list of mixed types with its own error. Therefore only the first column that

@@ -130,13 +130,12 @@ def format_rows(
 
     The columns of CSV files are read as text, because an inferred type would turn 01 and 1 into the
     same label. `number_columns` are read as DOUBLE, and `typed_columns` are given the type that
-    DuckDB infers from all of their values. In JSON files, the numbers in `number_columns` keep
-    their type.
+    DuckDB infers from all of their values. In JSON files, the numbers in both keep their type.
     """
     if source.kind == "database":
         return _find_table_name(connection, source)
     if source.kind == "json":
-        return _format_json(connection, source.paths, number_columns)
+        return _format_json(connection, source.paths, [*number_columns, *typed_columns])
     if source.kind == "parquet":
         # The names of the folders of a file are not data.
         return f"read_parquet({_format_paths(source.paths)}, hive_partitioning = FALSE)"
