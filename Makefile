@@ -62,8 +62,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/zizmor --quiet --offline .github
 
-# What is written from the docstrings of the metrics, the catalogue and the reports: comments of macros, tables, pages,
-# schemas.
+# What is written from the docstrings of the metrics and the catalogue: comments of macros, tables, pages.
 facts: $(VENV)/dev.stamp
 	$(BIN)/python -m tools.facts
 	$(BIN)/python -m tools.address

@@ -14,7 +14,7 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
-from polars_clustereval.cli.schemas import read_schema
+from polars_clustereval.cli.schemas import format_schema
 from tests.support import engines
 from tests.support.stated_ranges import (
     BEST_IN_WORDS,
@@ -204,7 +204,7 @@ def test_every_place_states_the_same(name: str) -> None:
 
 @pytest.mark.parametrize("table", ["external_report", "entity_resolution_report"])
 def test_the_schemas_state_the_same(table: str) -> None:
-    report = json.loads(read_schema(table.removesuffix("_report").replace("_", "-")))
+    report = json.loads(format_schema(table.removesuffix("_report").replace("_", "-")))
     columns = report["items"]["properties"]
     best = {"": "", "high": "; high is best", "low": "; low is best"}
     for name, facts in metrics_of(table).items():

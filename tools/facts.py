@@ -2,8 +2,7 @@
 
 The record of an external metric is the docstring of its expression, that of a table the docstring
 of its function and the decorator above it. Those of other scores are in
-polars_clustereval/base/score_facts, and the words for other columns in
-polars_clustereval/cli/reports.
+polars_clustereval/base/score_facts.
 """
 
 from __future__ import annotations
@@ -54,15 +53,15 @@ def metric_files() -> dict[Path, str]:
 
 
 def catalogue_files() -> dict[Path, str]:
-    """The texts made from the catalogue: its pages and those of functions, schemas, columns.sql."""
+    """The texts made from the catalogue: its pages and those of functions, and columns.sql."""
     from polars_clustereval.catalogue import entries
-    from tools import json_schemas, metrics_page
+    from tools import metrics_page
     from tools.api_pages import api_pages
     from tools.sql_columns import sql_columns
 
     pages = {metrics_page.DOCS / name: text for name, text in metrics_page.pages().items()}
     stubs = {ROOT / "sql" / "columns.sql": sql_columns(entries().values())}
-    return pages | api_pages() | json_schemas.schemas() | stubs
+    return pages | api_pages() | stubs
 
 
 def table_files() -> dict[Path, str]:

@@ -4,7 +4,7 @@
 record for each report. ``arguments`` creates the parser, and ``options`` stores the parsed
 arguments. ``commands`` contains a function for each command. ``sources`` finds the input, ``files``
 opens the input, and ``engines`` computes a report. ``terminal`` renders a report with the help of
-``grid``, and ``output`` encodes and writes the result. ``schemas`` contains the JSON Schemas, and
+``grid``, and ``output`` encodes and writes the result. ``schemas`` computes the JSON Schemas, and
 ``messages`` turns an error into a one-line message. ``noise`` and ``doubts`` write notes about the
 input, ``progress`` shows what is being computed, and ``interruption`` handles Ctrl-C. The code in
 the folder ``page/`` creates the page that the command ``report`` writes.

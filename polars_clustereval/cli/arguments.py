@@ -40,7 +40,7 @@ def make_parser() -> argparse.ArgumentParser:
     """Return the command-line parser.
 
     The parsed arguments have an attribute `command`, a function that takes Options and returns an
-    Outcome. `command` is None if the user does not specify a command.
+    Outcome, or None.
     """
     parser = Parser(
         "clustereval",
@@ -73,15 +73,11 @@ _FORMULA_HELP = "in CSV: an apostrophe before texts that spreadsheets would comp
 
 
 def _add_command(
-    commands: Any, name: str, run: Callable[[Options], Outcome], texts: tuple[str, str]
+    commands: Any, name: str, run: Callable[[Options], Outcome], text: str, description: str
 ) -> argparse.ArgumentParser:
-    """Add a command that calls the function `run`, and return the parser of the command.
-
-    `commands` is the result of argparse's add_subparsers. `texts` contains the text for the list of
-    commands and the text at the top of the command's own help.
-    """
+    """Add a command that calls `run`; {} in the description of its own help stands for `text`."""
     command: argparse.ArgumentParser = commands.add_parser(
-        name, help=texts[0], description=texts[1]
+        name, help=text, description=description.format(text)
     )
     command.set_defaults(command=run)
     return command
@@ -90,10 +86,7 @@ def _add_command(
 def _add_option(
     parser: Any, parameter: str, help_text: str = "", *, required: bool = False
 ) -> None:
-    """Add the option for a parameter to a parser or group, by default with the usual help text.
-
-    The value of the option is None if the user does not pass it.
-    """
+    """Add the option for a parameter, which is None unless the user passes it."""
     settings = OPTIONS[parameter] | {"dest": parameter, "required": required, "default": None}
     if help_text:
         settings["help"] = help_text
@@ -101,10 +94,7 @@ def _add_option(
 
 
 def _add_inputs(command: argparse.ArgumentParser, parameters: Iterable[str]) -> None:
-    """Add the arguments for a report's input tables to a command's parser.
-
-    `parameters` are the parameters of the report's function.
-    """
+    """Add the arguments for the input tables of a report, which `parameters` name."""
     for parameter in parameters:
         settings = {"flag": parameter, **INPUTS[parameter]}
         command.add_argument(settings.pop("flag"), **settings)
@@ -114,8 +104,7 @@ def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
     """Add a command with an option for each parameter of its reports' functions."""
     first, *others = reports
     run = _RUN.get(first.command, run_report)
-    texts = (first.description, f"Compute {first.description}.")
-    command = _add_command(commands, first.command, run, texts)
+    command = _add_command(commands, first.command, run, first.description, "Compute {}.")
     _add_inputs(command, [table.parameter for table in first.inputs])
     of_variants = {name: text for report in others for name, text in report.options.items()}
     parameters = {name for report in reports for name in report.defaults} - of_variants.keys()
@@ -156,10 +145,10 @@ def _refuse_row_weights(_: str) -> NoReturn:
 
 
 def _add_page(commands: Any) -> None:
-    """Add the command ``report``, which writes a page about one clustering."""
+    """Add the command ``report``."""
     text = "a page about one clustering, with scores, pictures and a table of clusters"
-    texts = (text, f"Write {text}, as HTML or Markdown.")
-    command = _add_command(commands, "report", run_page, texts)
+    description = "Write {}, as HTML or Markdown."
+    command = _add_command(commands, "report", run_page, text, description)
     _add_inputs(command, ["frame"])
     _add_option(command, "cluster", required=True)
     points = ("distance", "p", "weights")
@@ -184,10 +173,10 @@ def _add_page(commands: Any) -> None:
 
 
 def _add_describe(commands: Any) -> None:
-    """Add the command ``describe``, which explains a score, a table, a criterion or a parameter."""
+    """Add the command ``describe``."""
     text = "what a score, a table, a criterion or a parameter is"
-    texts = (text, f"Print {text}; without NAME, the list of all.")
-    command = _add_command(commands, "describe", run_describe, texts)
+    description = "Print {}; without NAME, the list of all."
+    command = _add_command(commands, "describe", run_describe, text, description)
     command.add_argument(
         "name", metavar="NAME", nargs="?", help="such as purity, external_summary, jump, noise_as"
     )
@@ -195,10 +184,10 @@ def _add_describe(commands: Any) -> None:
 
 
 def _add_schema(commands: Any) -> None:
-    """Add the command ``schema``, which prints the JSON Schema of the output of --format json."""
+    """Add the command ``schema``."""
     text = "the JSON Schema of what a command writes with --format json"
-    texts = (text, f"Print {text}; without REPORT, the list of the reports.")
-    command = _add_command(commands, "schema", run_schema, texts)
+    description = "Print {}; without REPORT, the list of the reports."
+    command = _add_command(commands, "schema", run_schema, text, description)
     command.add_argument(
         "name", metavar="REPORT", nargs="?", choices=REPORTS, help=", ".join(REPORTS)
     )
@@ -206,10 +195,10 @@ def _add_schema(commands: Any) -> None:
 
 
 def _add_sql(commands: Any) -> None:
-    """Add the command ``sql``, which writes all SQL macros, a database of macros, or a query."""
+    """Add the command ``sql``."""
     text = "all SQL macros as one file for the DuckDB shell"
-    texts = (text, f"Print {text}, or the query of one table for another engine.")
-    command = _add_command(commands, "sql", run_sql, texts)
+    description = "Print {}, or the query of one table for another engine."
+    command = _add_command(commands, "sql", run_sql, text, description)
     add = command.add_argument
     add("--schema", metavar="NAME", default="clustereval", help="schema; default clustereval")
     add("--database", metavar="NAME", help=_DATABASE_HELP)
@@ -243,15 +232,10 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
-    """Add the option --output, which specifies the output file, to a command's parser."""
+    """Add the option --output."""
     command.add_argument(
         "--output",
         metavar="FILE",
-        type=_parse_output,
+        type=lambda text: None if text == "-" else Path(text),
         help="write to this file; default, and -: standard output",
     )
-
-
-def _parse_output(text: str) -> Path | None:
-    """Return the path of the output file, or None for ``-``, which means standard output."""
-    return None if text == "-" else Path(text)

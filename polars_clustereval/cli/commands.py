@@ -25,7 +25,7 @@ from .noise import describe_unknown_noise, describe_unnamed_noise
 from .options import option_flag
 from .output import ENCODERS, check_output, encode_text, infer_format, quote_formulas
 from .reports import ALL_FINDINGS, REPORTS
-from .schemas import list_schemas, read_schema
+from .schemas import format_schema, list_schemas
 from .sources import find_sources
 from .terminal import render_table
 
@@ -71,10 +71,7 @@ class Outcome(NamedTuple):
 
 
 def run_report(options: Options, label_findings: Call | None = None) -> Outcome:
-    """Return the report that the options request, with notes about its engine and its rows.
-
-    If the report has findings about points, those of `label_findings` are added.
-    """
+    """Return the report of the options; `label_findings` are added to findings about points."""
     if options.format == "parquet" and options.output is None:
         raise ClusterEvalError("--format parquet needs --output, because a terminal cannot show it")
     for flag in _list_misplaced(options):
@@ -107,7 +104,7 @@ def run_report(options: Options, label_findings: Call | None = None) -> Outcome:
         *dict.fromkeys(unnamed),
         *(f"{sources[-1].name}: {doubt}" for doubt in doubt_input(sources, calls[-1])),
     )
-    content = _write_result(_sort_rows(chosen, options.report), format_name, shown, options)
+    content = _write_result(chosen, format_name, shown, options)
     return Outcome(content, options.output, notes)
 
 
@@ -146,10 +143,7 @@ def _choose_rows(result: pl.DataFrame, metrics: list[str]) -> pl.DataFrame:
 
 
 def _write_note(note: str) -> None:
-    """Write a note to standard error before work that may take a long time.
-
-    An empty note is ignored.
-    """
+    """Write a note to standard error before work that may take long, unless it is empty."""
     if note:
         sys.stderr.write(f"clustereval: {escape_controls(note)}\n")
         sys.stderr.flush()
@@ -159,9 +153,9 @@ def run_resolution(options: Options) -> Outcome:
     """Return the measures of entity resolution, or their estimates from a sample of labels."""
     for name in ("confidence", "sampling_fraction"):
         if name in options.values and "labels_are_sample" not in options.values:
-            option = name.replace("_", "-")
             raise ClusterEvalError(
-                f"--{option} needs --labels-are-sample, which says how the labels were drawn"
+                f"{option_flag(name)} needs --labels-are-sample, which says how the labels were "
+                "drawn"
             )
     return run_report(options)
 
@@ -201,10 +195,7 @@ def run_stability(options: Options) -> Outcome:
 
 
 def _list_misplaced(options: Options) -> list[str]:
-    """Return the options that the user set but that apply only to other reports of the command.
-
-    Options that are set to their default values are not included.
-    """
+    """Return the options, set to other values than their defaults, of other reports only."""
     known = options.report.defaults
     return [
         option_flag(name)
@@ -243,9 +234,8 @@ def _choose_format(options: Options) -> str:
 def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
     """Return the text of an error message, preceded by the name of the input that it concerns.
 
-    The parameter name at the start of the text tells which input the error is about. If the
-    parameter is itself an input, it is replaced by the name of the input. If the error may be about
-    any input, all inputs are listed.
+    The parameter name at the start of the text tells which input this is. If it may be any of them,
+    all inputs are listed.
     """
     parameter = text.partition(":")[0]
     tables = dict(zip((table.parameter for table in call.report.inputs), sources, strict=True))
@@ -258,20 +248,12 @@ def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
     return f"{', '.join(names)}: {text}"
 
 
-def _sort_rows(result: pl.DataFrame, report: Report) -> pl.DataFrame:
-    """Return the rows of a report, sorted from worst to best if each clustering has many rows.
-
-    Rows that are equally bad keep the order of the report.
-    """
-    column = report.worst_first
-    if column is None:
-        return result
-    is_high_worst = not report.meanings[column].is_high_best
-    return result.sort(column, descending=is_high_worst, nulls_last=True, maintain_order=True)
-
-
 def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: Options) -> bytes:
-    """Return the rows of a report as a table or in the given machine-readable format."""
+    """Return the rows of a report as a table or in another format, the worst rows first."""
+    worst = call.report.worst_first
+    if worst is not None:
+        is_high_worst = not call.report.meanings[worst].is_high_best
+        result = result.sort(worst, descending=is_high_worst, nulls_last=True, maintain_order=True)
     if options.quote_formulas:
         result = quote_formulas(result)
     if format_name != "table":
@@ -288,10 +270,7 @@ def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: O
 
 
 def _describe_engine(options: Options) -> list[str]:
-    """Return a note if the engine is not DuckDB and was not specified in the options.
-
-    The note is useful only at a terminal, so it is not written to a log.
-    """
+    """Return a note on the engine at a terminal if it is Polars, which the options do not name."""
     report = options.report
     if options.engine is not None or report.engine == "duckdb" or not sys.stderr.isatty():
         return []
@@ -300,10 +279,7 @@ def _describe_engine(options: Options) -> list[str]:
 
 
 def _describe_no_rows(result: pl.DataFrame, source: Source, report: Report) -> list[str]:
-    """Return a note if the result shows that no rows were used to compute a report.
-
-    `source` is the first input of the report.
-    """
+    """Return a note on the first input if no rows were used to compute a report."""
     if report.option == "labels_are_sample":
         missing = _describe_missing_estimates(result)
     else:
@@ -317,7 +293,7 @@ def _describe_no_rows(result: pl.DataFrame, source: Source, report: Report) -> l
 
 
 def _describe_missing_estimates(result: pl.DataFrame) -> str:
-    """Return the reason why estimates are missing for the first clustering that has none."""
+    """Return the reason of the first clustering without estimates."""
     keys = result.columns[: result.columns.index("metric")]
     has_value = pl.col("value").is_not_null().any()
     if keys:
@@ -326,11 +302,8 @@ def _describe_missing_estimates(result: pl.DataFrame) -> str:
         missing = result.filter(~has_value).head(1)
     if missing.is_empty():
         return "" if result.height else "no rows with a label and a cluster"
-    others = (
-        f" (other clusterings without estimates: {missing.height - 1})"
-        if missing.height > 1
-        else ""
-    )
+    n_others = missing.height - 1
+    others = f" (other clusterings without estimates: {n_others})" if n_others else ""
     return f"{missing['reason'][0]}{others}"
 
 
@@ -380,26 +353,19 @@ def run_page(options: Options) -> Outcome:
 
 
 def run_describe(options: Options) -> Outcome:
-    """Return the catalogue's text about the name in the options, or a list of all names.
-
-    A name can refer to a score, a table, a criterion or a parameter.
-    """
+    """Return the text of `describe` about the name in the options, or the list of all names."""
     text = f"{describe(options.name)}\n"
     return Outcome(encode_text(text, options.output), options.output)
 
 
 def run_schema(options: Options) -> Outcome:
-    """Return the JSON Schema of the report specified in the options, or a list of all reports."""
-    text = list_schemas() if options.name is None else read_schema(options.name)
+    """Return the JSON Schema of the report in the options, or a list of all reports."""
+    text = list_schemas() if options.name is None else format_schema(options.name)
     return Outcome(text.encode(), options.output)
 
 
 def run_sql(options: Options) -> Outcome:
-    """Return all SQL macros as a single file, or the query for a single table.
-
-    The macros are in the schema specified in the options. If the options specify a database file,
-    the result is the content of that file: a database with the macros.
-    """
+    """Return all SQL macros as a file or a database, or the query for a single table."""
     values = options.values
     if options.name is not None or "dialect" in values:
         return _translate_table(options)
@@ -411,16 +377,11 @@ def run_sql(options: Options) -> Outcome:
 
 
 def _make_database(options: Options) -> Outcome:
-    """Return the bytes of a database file that contains the macros.
-
-    The options specify the file to which this content will be written.
-    """
+    """Return the content of the database file with the macros that the options name."""
     name = options.values["database"]
-    for option, is_given in (
-        ("temporary", options.values["temporary"]),
-        ("output", options.output is not None),
-    ):
-        if is_given:
+    is_given = {"temporary": options.values["temporary"], "output": options.output is not None}
+    for option, is_set in is_given.items():
+        if is_set:
             raise ClusterEvalError(
                 f"--{option} cannot be combined with --database {name}, which is a file to write: "
                 "drop one"

@@ -19,7 +19,7 @@ from polars_clustereval.base.quoting import quote_identifier, quote_literal
 from polars_clustereval.external.findings import find_unique_labels, fractions_as_text
 from polars_clustereval.internal.summary import internal_summary
 
-from .engines import open_rows, read_rows
+from .engines import list_columns, open_rows, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,8 +60,7 @@ _OF_COUNTS = [*_LEFT_OUT, "all_singletons", "one_cluster", "unique_labels"]
 def doubt_counts(call: Call, result: pl.DataFrame) -> list[str]:
     """Return the findings that the counts of a report tell, without those that are only notes.
 
-    `result` contains the rows of the report. The words are those of external_findings and
-    internal_findings. If it has several partitions, there are only findings on rows left out.
+    If the report has several partitions, there are only findings on rows left out.
     """
     names = ["n", "n_dropped", "n_noise", "n_clusters"]
     if not {*names} <= {*result.columns}:
@@ -83,7 +82,7 @@ def doubt_counts(call: Call, result: pl.DataFrame) -> list[str]:
 
 
 def _doubt_partitions(result: pl.DataFrame) -> list[str]:
-    """Return notes about partitions without rows to score, or about one that has a giant cluster.
+    """Return notes on partitions without rows to score, or on a giant cluster of a single one.
 
     The share of the largest cluster is at least exp(-entropy), because the entropy of the clusters
     is a mean of -log(share).
@@ -144,7 +143,7 @@ def doubt_labels(source: Source, call: Call) -> list[str]:
 def _doubt_coordinates(source: Source, call: Call) -> list[str]:
     """Return the remark of internal_summary on coordinates that hold nearly all of the variance."""
     rows, arguments = read_rows(source, call, call.report.inputs[0])
-    parts = [*(arguments.get("partition_by") or []), *filter(None, [arguments.get("k")])]
+    parts = list_columns(arguments, ("partition_by", "k"))
     given = {
         name: arguments[name]
         for name in ("distance", "p", "weights", "noise", "noise_as", "missing")

@@ -1,4 +1,8 @@
-"""Engines: computes a report either with the SQL macro in DuckDB or with the Polars function."""
+"""Engines: computes a report either with the SQL macro in DuckDB or with the Polars function.
+
+A string `rows` is the SQL to place after FROM to read the rows of an input. The `arguments` map the
+parameters of the report's function to their values, with several columns as a list.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +25,13 @@ from .progress import begin_step
 from .sources import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     import duckdb
 
     from .options import Call
-    from .reports import Input, Report
+    from .reports import Input
 
 __all__ = [
     "ENGINES",
@@ -58,26 +62,18 @@ _DATA_DEPENDENT = ("noise", "noise_as", "weights", "reference")
 
 
 def _read_arguments(call: Call, columns: Sequence[str]) -> dict[str, Any]:
-    """Return a mapping from the parameters of a report's Polars function to their arguments.
-
-    `columns` are the columns of the input. The value of an option that accepts several columns is a
-    string, or a list of strings if the option is repeated.
-    """
+    """Return the arguments of a call on an input with these columns, not checked."""
     arguments = dict(call.arguments)
     for parameter in arguments.keys() & set(_MULTIPLE_COLUMNS):
         given = arguments[parameter]
         if given is not None:
-            texts = [given] if isinstance(given, str) else given
+            texts = [given] if isinstance(given, str) else given  # a list if the option is repeated
             arguments[parameter] = [name for text in texts for name in _split_names(text, columns)]
     return arguments
 
 
 def _split_names(text: str, columns: Sequence[str]) -> list[str]:
-    """Return the column names in a comma-separated string.
-
-    If the whole string is in `columns`, the list of input columns, it is treated as a single name.
-    Whitespace around a name is removed unless it is part of a column name.
-    """
+    """Return the column names in a comma-separated text, which may itself be one of `columns`."""
     if text in columns:
         return [text]
     return [name if name in columns else name.strip() for name in text.split(",")]
@@ -93,12 +89,10 @@ def list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[s
 
 
 def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[str, Any]:
-    """Map a report's parameters to their arguments, or raise the Polars function's error.
+    """Return the arguments of a call, or raise the error of the Polars function on empty frames.
 
-    The Polars function checks the arguments on empty frames, so that error messages are the same
-    for both engines. `columns` are the columns of the input `table`. If the report has other
-    inputs, their frames are given every column that appears in the arguments. Therefore, any error
-    is about `table`.
+    The frame of `table` has the given columns, and those of other inputs have every column that is
+    in the arguments. Therefore, any error is about `table`.
     """
     arguments = _read_arguments(call, columns)
     frames: dict[str, Any] = {}
@@ -116,12 +110,7 @@ def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[s
 def open_rows(
     source: Source, call: Call, table: Input
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
-    """Yield a connection, the SQL to place after FROM to read the rows, and the arguments.
-
-    The rows are those of the report's input `table`, and the arguments are a dict that maps
-    parameters to values. If the vectors are in a text column, they are parsed. The connection is
-    closed at the end of the ``with`` block.
-    """
+    """Yield a connection, the rows of the input `table`, and the checked arguments."""
     with open_source(source, call.scratch) as (connection, rows):
         yield connection, *_format_checked(connection, rows, source, call, table)
 
@@ -129,11 +118,7 @@ def open_rows(
 def _format_checked(
     connection: duckdb.DuckDBPyConnection, rows: str, source: Source, call: Call, table: Input
 ) -> tuple[str, dict[str, Any]]:
-    """Return the SQL that reads a report's input, along with the report's arguments.
-
-    `rows` is the SQL for the same rows before their types are adapted to the report. The arguments
-    are checked against the columns of the input.
-    """
+    """Return `rows` with their types adapted to the report, and the checked arguments."""
     arguments = _check_arguments(call, connection.sql(f"FROM {rows}").columns, table)
     own = {name: value for name, value in arguments.items() if name in table.columns}
     return _format_input(connection, rows, source, own), arguments
@@ -142,52 +127,42 @@ def _format_checked(
 def _format_input(
     connection: duckdb.DuckDBPyConnection, rows: str, source: Source, arguments: dict[str, Any]
 ) -> str:
-    """Return the SQL to place after FROM to read the rows of a source for one report.
-
-    `rows` is the SQL for the same rows before their types are adapted to the report. `arguments`
-    maps parameters to the report's arguments, but includes only arguments that refer to columns of
-    the source.
-    """
+    """Return `rows` with their types adapted to the arguments, which name columns of the source."""
     relation = connection.sql(f"FROM {rows}")
-    types = dict(zip(relation.columns, relation.types, strict=True))
     vector = arguments.get("vector") or []
     for column in vector if len(vector) > 1 and source.kind not in ("csv", "json") else ():
-        if types[column].id == "varchar":
+        if _read_types(relation)[column] == "varchar":
             raise ClusterEvalError(
                 f"vector: expected numbers, column '{column}' is text; leave it out"
             )
     numbers = list_columns(arguments, _NUMBER_COLUMNS)
+    typed = list_columns(arguments, ("columns",))
     if source.kind == "json":
-        numbers = [*numbers, *list_columns(arguments, ("columns",))]
-        rows = format_rows(connection, source, numbers)
+        rows = format_rows(connection, source, numbers, typed)
         relation = connection.sql(f"FROM {rows}")
     text_vector = _find_text_vector(source, arguments, relation)
     if source.kind == "csv":
         numbers = [column for column in numbers if column != text_vector]
-        typed = list_columns(arguments, ("columns",))
         rows = format_rows(connection, source, numbers, typed)
     if text_vector is not None:
-        rows = _parse_vectors(connection, rows, text_vector)
+        register_macro(connection, "parse_vector")
+        name = quote_identifier(text_vector)
+        rows = f"(SELECT * REPLACE (clustereval_parse_vector({name}) AS {name}) FROM {rows})"
     return rows
 
 
 def _find_text_vector(
     source: Source, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str | None:
-    """Return the text column that contains a report's vectors, or None if there is no such column.
+    """Return the text column of a report's vectors, or None.
 
-    `arguments` maps the report's parameters to their arguments, and `relation` is the input. All
-    columns of a CSV file are text, so the first value is checked: it is a vector if it contains a
-    bracket, whitespace, ':' or '$'. A comma alone is not enough, because it may be a decimal comma
-    or a thousands separator.
+    All columns of a CSV file are text, so the first value is checked for a sign of a vector. A
+    comma is none, because it may be a decimal comma or a thousands separator.
     """
     columns: list[str] = arguments.get("vector") or []
-    if len(columns) != 1:
+    if len(columns) != 1 or _read_types(relation)[columns[0]] != "varchar":
         return None
     column = columns[0]
-    types = dict(zip(relation.columns, relation.types, strict=True))
-    if types[column].id != "varchar":
-        return None
     if source.kind != "csv":
         return column
     name = quote_identifier(column)
@@ -196,18 +171,12 @@ def _find_text_vector(
     return column if is_vector else None
 
 
+def _read_types(relation: duckdb.DuckDBPyRelation) -> dict[str, str]:
+    """Return the type of each column, such as varchar, without its parameters."""
+    return {name: x.id for name, x in zip(relation.columns, relation.types, strict=True)}
+
+
 _VECTOR_SIGN = re.compile(r"[\[\](){}\s:$]")
-
-
-def _parse_vectors(connection: duckdb.DuckDBPyConnection, rows: str, column: str) -> str:
-    """Return the SQL to place after FROM to read `rows`, with the vectors in `column` parsed.
-
-    `rows` is also SQL that can be placed after FROM. The macro parse_vector is registered in the
-    connection.
-    """
-    register_macro(connection, "parse_vector")
-    name = quote_identifier(column)
-    return f"(SELECT * REPLACE (clustereval_parse_vector({name}) AS {name}) FROM {rows})"
 
 
 # ----------------------------------------------------------------------------------------------
@@ -218,11 +187,7 @@ def _parse_vectors(connection: duckdb.DuckDBPyConnection, rows: str, column: str
 def _run_in_duckdb(
     sources: Sequence[Source], call: Call, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """Return a report as a DataFrame, computed in DuckDB with the SQL macro.
-
-    `sources` are the inputs of the report. `columns` lists the columns to return in addition to the
-    partition columns. By default, all columns are returned.
-    """
+    """Return a report, computed with the SQL macro; see ENGINES."""
     report = call.report
     # DuckDB draws a bar on standard output if that is a terminal.
     begin_step(report.function.__name__, has_bar=sys.stdout.isatty())
@@ -236,31 +201,33 @@ def _run_in_duckdb(
                 rows = format_source(connection, source, _make_folder(call, table))
             rows, arguments = _format_checked(connection, rows, source, call, table)
             connection.execute(f"CREATE TEMPORARY VIEW {table.view} AS FROM {rows}")
-        _register_report(connection, report)
-        values = {name: value for name, value in arguments.items() if _is_value(name)}
-        query = _format_query(report, arguments, connection.sql(f"FROM {first}"))
+        register_macro(connection, report.function.__name__)
+        if "missing" in report.defaults:
+            connection.execute(_SHELL_ADVICE)
+        query = _format_query(call, arguments, connection.sql(f"FROM {first}"))
+        values = {
+            name: value
+            for name, value in arguments.items()
+            if _is_value(name) and value != report.defaults[name]
+        }
         if columns is not None:
-            keys = arguments.get("partition_by") or []
-            known = connection.sql(query, params=values).columns[len(keys) :]
-            shown = ", ".join(map(quote_identifier, [*keys, *check_metrics(columns, known)]))
-            query = f"SELECT {shown} FROM ({query})"
+            known = connection.sql(query, params=values).columns
+            shown = _list_shown(columns, arguments, known)
+            query = f"SELECT {', '.join(map(quote_identifier, shown))} FROM ({query})"
         # The query runs before Polars reads the result, so that errors are those of DuckDB.
         connection.execute(f"CREATE TEMPORARY TABLE clustereval_report AS {query}", values)
         return convert_to_polars(connection.sql("FROM clustereval_report"))
 
 
 def _make_folder(call: Call, table: Input) -> Path:
-    """Return a scratch folder for one input, because two inputs may have files of the same name."""
+    """Return a scratch folder for one input: two inputs may have files of the same name."""
     folder = call.scratch / table.view
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def _copy_database(source: Source, call: Call, table: Input) -> Source:
-    """Return a source that can be read together with other sources.
-
-    A database is replaced by a Parquet file. Only the columns that the report uses are copied.
-    """
+    """Return a source that can be read together with others: a Parquet file of a database."""
     if source.kind != "database":
         return source
     rows, _ = read_rows(source, call, table)
@@ -269,14 +236,7 @@ def _copy_database(source: Source, call: Call, table: Input) -> Source:
     return source._replace(kind="parquet", paths=(str(path),), path_names=(source.name,))
 
 
-def _register_report(connection: duckdb.DuckDBPyConnection, report: Report) -> None:
-    """Create the macro of a report, with advice about vectors for command-line users."""
-    register_macro(connection, report.function.__name__)
-    if "missing" in report.defaults:
-        connection.execute(_SHELL_ADVICE)
-
-
-# This corresponds to the macro in sql/internal/point_faults.sql, whose advice is for SQL.
+# The macro of sql/internal/point_faults.sql with advice for users of a shell, in place of SQL.
 _SHELL_ADVICE = (
     "CREATE OR REPLACE TEMPORARY MACRO clustereval__finite_rows_advice(names, what) AS "
     f"CASE WHEN starts_with(what, 'NULL') THEN ': {write_setting(Setting('missing', 'drop'))}' "
@@ -289,51 +249,45 @@ def _is_value(parameter: str) -> bool:
     return parameter not in (*_SINGLE_COLUMN, *_MULTIPLE_COLUMNS)
 
 
-def _format_query(
-    report: Report, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
-) -> str:
-    """Return the SQL query that calls a report's macro on the views of the report's inputs.
-
-    `arguments` maps the report's parameters to their arguments, and `relation` is the input. Values
-    are passed as parameters of the query. The struct partition_key is split into one column for
-    each column of partition_by.
-    """
-    texts = {
-        name: _format_argument(name, value, relation)
-        for name, value in arguments.items()
-        if value is not None or _is_value(name)
-    }
+def _format_query(call: Call, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation) -> str:
+    """Return the query of a report of the input `relation`, with values as its parameters."""
+    # The struct partition_key becomes one column for each column of partition_by.
     columns = [
         f"partition_key[{quote_literal(key)}] AS {quote_identifier(key)}"
         for key in arguments["partition_by"] or ()
     ]
     columns.append("* EXCLUDE (partition_key)")
-    return f"SELECT {', '.join(columns)} FROM clustereval_{_format_call(report, texts)}"
+    macro = _format_call(call, arguments, relation, lambda name, _: f"${name}")
+    return f"SELECT {', '.join(columns)} FROM clustereval_{macro}"
 
 
-def _format_call(report: Report, texts: Mapping[str, str]) -> str:
-    """Return the call to a report's macro on its views, without the schema name.
+def _format_call(
+    call: Call,
+    arguments: dict[str, Any],
+    relation: duckdb.DuckDBPyRelation,
+    write_value: Callable[[str, Any], str],
+) -> str:
+    """Return the call to a report's macro on its views, without its schema and without defaults.
 
-    `texts` maps parameters to their arguments, written as SQL.
+    `relation` is the input. `write_value` takes a parameter and its value, if that is no column.
     """
-    texts = {table.parameter: table.view for table in report.inputs} | dict(texts)
+    report = call.report
+    texts = {table.parameter: table.view for table in report.inputs} | {
+        name: write_value(name, x) if _is_value(name) else _format_columns(name, x, relation)
+        for name, x in arguments.items()
+        if x != report.defaults[name]
+    }
     required = [texts.pop(name) for name in report.positional]
     optional = [f"{_KEYWORDS.get(name, name)} := {text}" for name, text in texts.items()]
-    arguments = ", ".join([*required, *optional])
-    return f"{report.function.__name__}({arguments})"
+    return f"{report.function.__name__}({', '.join([*required, *optional])})"
 
 
 #: Parameters that DuckDB before 2.0 reads only in quotes, because they are words of its grammar.
 _KEYWORDS = {"between": '"between"'}
 
 
-def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelation) -> str:
-    """Return a macro argument as SQL: $name if it is a value, or else the column names.
-
-    `relation` is the input, whose column types determine how the columns of a vector are written.
-    """
-    if _is_value(parameter):
-        return f"${parameter}"
+def _format_columns(parameter: str, value: Any, relation: duckdb.DuckDBPyRelation) -> str:
+    """Return a macro argument that names columns of the input `relation`, as SQL."""
     if parameter in _SINGLE_COLUMN:
         return quote_identifier(value)
     if parameter == "partition_by":
@@ -345,13 +299,9 @@ def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelati
 
 
 def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str:
-    """Return the argument `vector` as SQL: one column of lists or a list of numeric columns.
-
-    `columns` lists the names that the user passed, and `relation` is the input, which provides
-    their types.
-    """
-    types = dict(zip(relation.columns, relation.types, strict=True))
-    non_numeric = [column for column in columns if types[column].id not in _NUMERIC_TYPES]
+    """Return the argument `vector` as SQL: one column of lists or a list of numeric columns."""
+    types = _read_types(relation)
+    non_numeric = [column for column in columns if types[column] not in _NUMERIC_TYPES]
     if columns == non_numeric[:1]:
         return quote_identifier(columns[0])
     # DuckDB rejects a list of mixed types with its own error. Therefore only the first column that
@@ -360,16 +310,15 @@ def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str
 
 
 def read_arguments(source: Source, call: Call) -> dict[str, Any]:
-    """Return a mapping from the parameters of a report's Polars function to their arguments."""
+    """Return the checked arguments of a report with one input."""
     with open_rows(source, call, call.report.inputs[0]) as (_, _, arguments):
         return arguments
 
 
 def select_groups(source: Source, call: Call, parts: pl.DataFrame, folder: Path) -> Source:
-    """Return a source that contains only the rows of the groups in `parts`.
+    """Return a Parquet file in `folder` with only the rows of the groups in `parts`.
 
-    `parts` has one row per group, with the values of the columns that define the groups. The result
-    is a Parquet file in `folder`. Its columns have the types that the report uses.
+    `parts` has one row per group, with the values of the columns that define the groups.
     """
     path = folder / "parts.parquet"
     with open_rows(source, call, call.report.inputs[0]) as (connection, rows, _):
@@ -387,10 +336,9 @@ def select_groups(source: Source, call: Call, parts: pl.DataFrame, folder: Path)
 
 
 def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:
-    """Return SQL queries for a DuckDB client in which the macros are available.
+    """Return SQL queries that define the input and compute the table of each call, for a client.
 
-    The queries first define the input, and then compute the table for each call. The arguments of
-    the calls must already have been checked by an engine.
+    The arguments of the calls must already have been checked by an engine.
     """
     queries: list[str] = []
     view = ""
@@ -400,30 +348,14 @@ def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:
             arguments = _read_arguments(call, columns)
             rows = _format_input(connection, any_rows, source, arguments)
             input_rows = rows.replace("clustereval_parse_vector(", "clustereval.parse_vector(")
-            previous, view = (
-                view,
-                f"CREATE OR REPLACE TEMP VIEW clustereval_input AS\nFROM {input_rows};",
-            )
+            previous = view
+            view = f"CREATE OR REPLACE TEMP VIEW clustereval_input AS\nFROM {input_rows};"
             if view != previous:  # columns of a CSV file are numbers for points only
                 queries.append(view)
             relation = connection.sql(f"FROM {rows}")
-            queries.append(f"FROM clustereval.{_format_written_call(call, arguments, relation)};")
+            macro = _format_call(call, arguments, relation, lambda _, x: _format_literal(x))
+            queries.append(f"FROM clustereval.{macro};")
     return queries
-
-
-def _format_written_call(
-    call: Call, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
-) -> str:
-    """Return the call to a report's macro, with literals as arguments and default values omitted.
-
-    `arguments` maps the report's parameters to their arguments, and `relation` is the input.
-    """
-    texts = {
-        name: _format_literal(value) if _is_value(name) else _format_argument(name, value, relation)
-        for name, value in arguments.items()
-        if value != call.report.defaults[name]
-    }
-    return _format_call(call.report, texts)
 
 
 def _format_literal(value: Any) -> str:
@@ -452,11 +384,7 @@ _NUMERIC_TYPES = {
 def _run_in_polars(
     sources: Sequence[Source], call: Call, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """Return a report as a DataFrame, computed with the Polars function.
-
-    `sources` are the inputs of the report. `columns` lists the columns to return in addition to the
-    partition columns. By default, all columns are returned.
-    """
+    """Return a report, computed with the Polars function; see ENGINES."""
     begin_step(call.report.function.__name__)
     frames: dict[str, pl.LazyFrame] = {}
     arguments: dict[str, Any] = {}
@@ -464,9 +392,8 @@ def _run_in_polars(
         frames[table.parameter], arguments = read_rows(source, call, table)
     result = call.report.function(**frames, **arguments)
     if columns is not None:
-        keys = arguments.get("partition_by") or []
-        known = result.collect_schema().names()[len(keys) :]
-        result = result.select(*keys, *check_metrics(columns, known))
+        known = result.collect_schema().names()
+        result = result.select(_list_shown(columns, arguments, known))
     return result.collect(engine="streaming")
 
 
@@ -474,7 +401,11 @@ def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, d
     """Return the rows of a report's input `table`, and the arguments of its Polars function."""
     rows = scan_files(source)
     if rows is None:
-        rows = _copy_rows(source, call, table)
+        # DuckDB reads text files for both engines, which would interpret some values differently.
+        with open_rows(source, call, table) as (connection, sql, arguments):
+            used = list_columns(arguments, table.columns)
+            relation = connection.sql(f"FROM {sql}").select(*map(quote_identifier, used))
+            rows = convert_to_polars(relation).lazy()
     schema = rows.collect_schema()
     arguments = _read_arguments(call, schema.names())
     vector: list[str] = arguments.get("vector") or []
@@ -483,31 +414,16 @@ def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, d
     return rows, arguments
 
 
-def _copy_rows(source: Source, call: Call, table: Input) -> pl.LazyFrame:
-    """Return the columns that a report needs from a source that Polars cannot read.
-
-    The source is a DuckDB table or a set of files. DuckDB reads text files for both engines,
-    because two readers would interpret some values differently.
-    """
-    with open_rows(source, call, table) as (connection, rows, arguments):
-        used = list_columns(arguments, table.columns)
-        relation = connection.sql(f"FROM {rows}").select(*map(quote_identifier, used))
-        return convert_to_polars(relation).lazy()
-
-
 class _ArrowStream:
-    """A wrapper around a DuckDB relation through which Polars reads the relation's Arrow stream.
+    """A DuckDB relation for Polars, which keeps the types of what it gets until the process ends.
 
-    Until the process ends, Polars keeps references to the types of the objects that it gets. If
-    DuckDB's own types were among them, DuckDB would report them as leaks on standard error.
+    If DuckDB's own types were among them, DuckDB would report them as leaks on standard error.
     """
 
     def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
-        """Wrap a DuckDB relation."""
         self.relation = relation
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the relation's Arrow stream through the Arrow PyCapsule protocol."""
         return self.relation.__arrow_c_stream__(requested_schema)
 
 
@@ -516,6 +432,16 @@ def convert_to_polars(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
     return pl.DataFrame(_ArrowStream(relation))
 
 
+def _list_shown(
+    columns: Sequence[str], arguments: dict[str, Any], known: Sequence[str]
+) -> list[str]:
+    """Return the partition columns and the requested columns, which must be among the others."""
+    keys = arguments["partition_by"] or []
+    return [*keys, *check_metrics(columns, known[len(keys) :])]
+
+
+#: By name, a function that computes a report from its sources and its call. Its third argument
+#: lists the columns to return in addition to the partition columns; by default, all are returned.
 ENGINES: dict[str, Callable[..., pl.DataFrame]] = {
     "duckdb": _run_in_duckdb,
     "polars": _run_in_polars,

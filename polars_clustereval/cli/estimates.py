@@ -50,9 +50,10 @@ SAMPLE_ROWS = 2000
 #: counting costs little.
 _PREFIX = 1_000_000
 
-#: The parameters whose values are counted, by the letters of sizes; s, the rows of a cluster, needs
-#: k.
+#: By the letters of sizes, the parameters whose values are counted; s, rows of a cluster, needs k.
 _COLUMNS_COUNTED = {"k": "cluster", "l": "label", "r": "run"}
+
+_PARTITION_COLUMNS = ("partition_by", "k")
 
 
 class Estimate(NamedTuple):
@@ -90,8 +91,8 @@ def warn_of_time(source: Source, call: Call) -> str:
 def estimate_time(source: Source, call: Call) -> Estimate:
     """Return what a report is estimated to cost, with 0 seconds if that grows with the rows.
 
-    The rows are always counted. Columns are read to count their distinct values, and a sample to
-    count pairs, only if there are many rows.
+    Only if there are many rows, columns are read to count their distinct values, and a sample is
+    read to count pairs.
     """
     growth = growth_of(call.report.function.__name__, call.arguments)
     if growth is None:
@@ -107,7 +108,7 @@ def _estimate(growth: Growth, source: Source, call: Call) -> Estimate:
     with _open_queries(source, call) as (query, arguments):
 
         def ask(selected: str, origin: str) -> Any:
-            """Return the value of an SQL expression, where {rows} in `origin` are the rows."""
+            """Return the value of an SQL expression; {rows} in `origin` are the rows."""
             found = query(f"SELECT {selected} AS value FROM {origin}")
             return found.item() if found.height else None
 
@@ -135,10 +136,7 @@ def _estimate(growth: Growth, source: Source, call: Call) -> Estimate:
 def _open_queries(
     source: Source, call: Call
 ) -> Iterator[tuple[Callable[[str], pl.DataFrame], dict[str, Any]]]:
-    """Yield a function that queries the rows of a report's first input, and the arguments.
-
-    The function takes SQL, in which {rows} represents the rows.
-    """
+    """Yield a function that queries the first input, {rows} in its SQL, and the arguments."""
     table = call.report.inputs[0]
     if scan_files(source) is None:
         with open_rows(source, call, table) as (connection, rows, arguments):
@@ -157,11 +155,10 @@ def _open_queries(
 def _count_in_sample(
     call: Call, query: Callable[[str], pl.DataFrame], arguments: dict[str, Any], n: int
 ) -> tuple[float, float]:
-    """Return the share of the pairs of points whose distances are computed, and the references.
+    """Return the share of the pairs of points that are computed exactly, and the references.
 
-    The share is that in an exact computation on a sample of the rows, relative to all pairs within
-    partitions. The number of references is the number of points that all clusters have, without
-    those beyond the number that is advised.
+    The share is relative to all pairs within partitions. The number of references is the number of
+    points that all clusters have, up to the number that is advised for each.
     """
     used = list_columns(arguments, call.report.inputs[0].columns)
     names = ", ".join(map(quote_identifier, used))
@@ -174,7 +171,7 @@ def _count_in_sample(
     given = {name: exact.get(name, x) for name, x in arguments.items()}
     with count_pairs() as counts:
         call.report.function(sample, **given)
-    keys = [*(given.get("partition_by") or ()), *([given["k"]] if "k" in given else [])]
+    keys = list_columns(given, _PARTITION_COLUMNS)
     sizes = sample.group_by(keys).len()["len"] if keys else pl.Series([sample.height])
     clusters = sample.group_by(*keys, given["cluster"]).len()["len"] * (n / sample.height)
     n_pairs = float((sizes.cast(pl.Float64) ** 2).sum())
@@ -182,7 +179,7 @@ def _count_in_sample(
 
 
 def _count_dims(ask: Callable[[str, str], Any], columns: list[str]) -> float:
-    """Return the number of columns in a vector, or the length of the first list in its column."""
+    """Return the number of columns of a vector, or the length of the first list in its column."""
     if len(columns) > 1:
         return float(len(columns))
     name = quote_identifier(columns[0])
@@ -193,16 +190,13 @@ def _count_dims(ask: Callable[[str, str], Any], columns: list[str]) -> float:
 def _format_sum(
     growth: Growth, arguments: dict[str, Any], sizes: dict[str, float]
 ) -> tuple[str, str]:
-    """Return SQL that computes the total work for all partitions.
-
-    The result consists of an expression and the SQL to place after FROM.
-    """
+    """Return the total work for all partitions as SQL: an expression and the text after FROM."""
     letters = {"k" if x == "s" else x for x in growth.factors}
     counts = ["CAST(count(*) AS DOUBLE) AS n"] + [
         f"CAST(count(DISTINCT {quote_identifier(arguments[_COLUMNS_COUNTED[x]])}) AS DOUBLE) AS {x}"
         for x in sorted(letters & _COLUMNS_COUNTED.keys())
     ]
-    keys = [*(arguments.get("partition_by") or ()), *([arguments["k"]] if "k" in arguments else [])]
+    keys = list_columns(arguments, _PARTITION_COLUMNS)
     by = f" GROUP BY {', '.join(map(quote_identifier, keys))}" if keys else ""
     origin = "{rows}"
     if "n" not in growth.factors:

@@ -67,10 +67,7 @@ def _scan_arrow(path: str) -> pl.LazyFrame:
 
 
 def _check_same_columns(paths: Sequence[str], schemas: Sequence[pl.Schema]) -> None:
-    """Raise an error unless every file has the columns of the first file, with the same types.
-
-    Additional columns are accepted. `schemas` contains the column types of each file in `paths`.
-    """
+    """Raise an error unless every file has the columns and types of the first, or more columns."""
     for path, schema in zip(paths, schemas, strict=True):
         for name, dtype in schemas[0].items():
             if schema.get(name) != dtype:
@@ -90,10 +87,8 @@ def _check_same_columns(paths: Sequence[str], schemas: Sequence[pl.Schema]) -> N
 def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
     """Yield a DuckDB connection and the SQL to place after FROM to read a source's rows.
 
-    The connection is closed at the end of the ``with`` block, and Ctrl-C interrupts its queries. A
-    database is opened read-only, and its views cannot read other files. Arrow files, which DuckDB
-    does not read, are converted to a single Parquet file in the folder `scratch`. The columns of
-    CSV files, and fractions in JSON files, are read as text; see `format_rows`.
+    Ctrl-C interrupts the queries of the connection. A database is opened read-only, and its views
+    cannot read other files. For the folder `scratch`, see `format_source`.
     """
     is_database = source.kind == "database"
     with (
@@ -111,27 +106,18 @@ def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPy
 
 
 def format_source(connection: duckdb.DuckDBPyConnection, source: Source, scratch: Path) -> str:
-    """Return the SQL to place after FROM to read the rows of a source, as in open_source.
+    """Return the SQL to place after FROM to read the rows of a source, as in `format_rows`.
 
-    Arrow files are converted to a single Parquet file in the folder `scratch`.
+    DuckDB does not read Arrow files, which are converted to a Parquet file in the folder `scratch`.
+    Raise an error if several files differ in their columns or types, which DuckDB would convert.
     """
-    return format_rows(connection, _prepare_for_duckdb(source, scratch))
-
-
-def _prepare_for_duckdb(source: Source, scratch: Path) -> Source:
-    """Return a source that contains the same rows and that DuckDB can read.
-
-    Arrow files are converted to a single Parquet file in the folder `scratch`. Raise an error if
-    several files differ in their columns or types, because DuckDB would convert them.
-    """
-    if source.kind != "arrow" and len(source.paths) == 1:
-        return source
-    frame = scan_files(source)
-    if source.kind != "arrow" or frame is None:
-        return source
-    converted = scratch / "arrow.parquet"
-    frame.sink_parquet(converted)
-    return source._replace(kind="parquet", paths=(str(converted),))
+    if source.kind == "arrow" or len(source.paths) > 1:
+        frame = scan_files(source)
+        if source.kind == "arrow" and frame is not None:
+            converted = scratch / "arrow.parquet"
+            frame.sink_parquet(converted)
+            source = source._replace(kind="parquet", paths=(str(converted),))
+    return format_rows(connection, source)
 
 
 def format_rows(
@@ -144,13 +130,12 @@ def format_rows(
 
     The columns of CSV files are read as text, because an inferred type would turn 01 and 1 into the
     same label. `number_columns` are read as DOUBLE, and `typed_columns` are given the type that
-    DuckDB infers from all of their values. In JSON files, the numbers in `number_columns` keep
-    their type.
+    DuckDB infers from all of their values. In JSON files, the numbers in both keep their type.
     """
     if source.kind == "database":
         return _find_table_name(connection, source)
     if source.kind == "json":
-        return _format_json(connection, source.paths, number_columns)
+        return _format_json(connection, source.paths, [*number_columns, *typed_columns])
     if source.kind == "parquet":
         # The names of the folders of a file are not data.
         return f"read_parquet({_format_paths(source.paths)}, hive_partitioning = FALSE)"
@@ -195,10 +180,9 @@ def _format_json(
 ) -> str:
     """Return the SQL to place after FROM to read JSON files, with types that fit all values.
 
-    Raise an error if a file lacks a column of the first file. Strings are kept as text, because
-    otherwise two spellings of a date would become the same label. Columns with values of several
-    types are also read as text. Fractions and large whole numbers outside `number_columns` are read
-    as text as well, because DOUBLE would turn two large numbers into the same label.
+    Strings are kept as text, because otherwise two spellings of a date would become the same label,
+    and so are columns with values of several types. Outside `number_columns`, fractions and large
+    whole numbers are read as text, because DOUBLE would turn two of them into the same label.
     """
     first_columns = _check_json_columns(connection, paths) if len(paths) > 1 else None
     types = _describe_json(connection, paths)
@@ -219,10 +203,8 @@ _ROUNDED_IN_JSON = {"DOUBLE", "HUGEINT"}
 def _check_json_columns(
     connection: duckdb.DuckDBPyConnection, paths: Sequence[str]
 ) -> Sequence[str]:
-    """Return the columns of the first JSON file, or raise an error if another file lacks one.
-
-    Additional columns and other types are accepted, because JSON does not specify types.
-    """
+    """Return the columns of the first JSON file, or raise an error if another file lacks one."""
+    # JSON does not specify types, so they may differ.
     first, *others = ([*_describe_json(connection, [path])] for path in paths)
     for path, columns in zip(paths[1:], others, strict=True):
         missing = [name for name in first if name not in columns]
@@ -235,10 +217,7 @@ def _check_json_columns(
 
 
 def _describe_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:
-    """Return the type of each column in JSON files, as inferred by DuckDB from all values.
-
-    Raise an error if the files contain no objects.
-    """
+    """Return the type of each column in JSON files, inferred from all values."""
     query = f"DESCRIBE FROM {_format_json_reader(paths)}, sample_size = -1, records = TRUE)"
     try:
         described = connection.execute(query).fetchall()
@@ -265,11 +244,10 @@ ORDER BY ALL
 
 
 def _find_table_name(connection: duckdb.DuckDBPyConnection, source: Source) -> str:
-    """Return the qualified and quoted name of a table or view in the database, as SQL.
+    """Return the qualified and quoted name of the source's table or view, or raise an error.
 
-    The source contains the name exactly as the user entered it. The name starts with the schema and
-    a dot, unless the schema is main. The whole name is looked up among all names, because it may
-    itself contain dots. If the name is not found, raise an error that lists the existing tables.
+    The user writes the schema and a dot before the name, unless the schema is main. The whole text
+    is looked up among all names, because a name may itself contain dots.
     """
     qualified_names = {}
     for database, schema, name in connection.execute(_TABLES).fetchall():

@@ -113,10 +113,7 @@ def _take(text: str, width: int) -> str:
 
 
 def cut_column(cells: Iterable[str], width: int) -> list[str]:
-    """Return cells truncated to `width`, with control characters escaped.
-
-    The cells may contain names and values from the user's data.
-    """
+    """Return cells truncated to `width`, with control characters escaped."""
     return [cut_end(escape_controls(cell), width) for cell in cells]
 
 
@@ -126,10 +123,7 @@ def cut_column(cells: Iterable[str], width: int) -> list[str]:
 
 
 def wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
-    """Return the lines with the text in the last column wrapped to fit the terminal.
-
-    A line is a list of cells. Wrapping adds lines in which all other cells are empty.
-    """
+    """Return the lines with the last cell wrapped to fit the terminal, on lines of empty cells."""
     width = max(12, get_width() - columns_width(list(zip(*lines, strict=True))[:-1]))
     wrapped = []
     for *cells, text in lines:
@@ -139,10 +133,7 @@ def wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
 
 
 def _wrap_text(text: str, width: int) -> list[str]:
-    """Split text into lines, each with as many words as fit.
-
-    Wide letters count twice.
-    """
+    """Split text into lines, each with as many words as fit."""
     if text.isascii():
         return wrap(text, width) or [""]
     lines = [""]
@@ -163,11 +154,7 @@ def _wrap_text(text: str, width: int) -> list[str]:
 
 
 def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:
-    """Break long names in the first column after an underscore, and return the new lines.
-
-    The first column is given the width that the other columns do not need. The rest of a long name
-    is indented on the lines below.
-    """
+    """Break long names in the first column after an underscore, so that the other columns fit."""
     width = max(12, get_width() - columns_width(list(zip(*lines, strict=True))[1:]))
     wrapped = []
     for name, *cells in lines:
@@ -180,11 +167,7 @@ def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:
 
 
 def align_columns(lines: list[list[str]], right: Collection[int] = ()) -> str:
-    """Join the lines into one text with aligned columns and escaped control characters.
-
-    Each line is a list, and all lines have the same number of cells. `right` contains the indices
-    of the right-aligned columns.
-    """
+    """Join the lines into a text with aligned columns; `right` are the right-aligned ones."""
     columns = [list(map(escape_controls, column)) for column in zip(*lines, strict=True)]
     for i, column in enumerate(columns):
         width = max(map(_text_width, column))

@@ -47,11 +47,9 @@ def run_in_worker(
 ) -> Result:
     """Run `function` in its own thread, and return its result or raise its error.
 
-    Meanwhile, this thread calls `show_progress` again and again.
-
-    On KeyboardInterrupt, the queries of `interruptible` connections are interrupted. The exception
-    is raised when the thread has finished, or after a short time if the thread does not finish (see
-    `is_work_left`).
+    Meanwhile, this thread calls `show_progress` again and again. On KeyboardInterrupt, the queries
+    of `interruptible` connections are interrupted. The exception is raised when the thread has
+    finished, or after a short time (see `is_work_left`).
     """
     results: list[Result] = []
     errors: list[BaseException] = []
@@ -95,8 +93,5 @@ def _stop_queries(finished: threading.Event) -> None:
 
 
 def is_work_left() -> bool:
-    """Return whether work from `run_in_worker` is still running, for instance in Polars or numpy.
-
-    Computations in Polars and numpy cannot be interrupted. Only the end of the process stops them.
-    """
+    """Return whether work from `run_in_worker` still runs; Polars and numpy cannot be stopped."""
     return not all(finished.is_set() for finished in _work)

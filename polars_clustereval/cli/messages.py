@@ -41,17 +41,16 @@ _NUMBER_WITH_COMMA = re.compile(r"Could not convert string \"[^\"]*,[^\"]*\" to 
 
 
 def summarize_error(error: Exception) -> str:
-    """Return the part of an error's message that the user can act on, as one line.
-
-    Positions in queries that the user did not write are removed, as is advice about options of the
-    engines' file readers.
-    """
+    """Return the part of an error's message that the user can act on, as one line."""
     if isinstance(error, OSError) and error.filename is not None:
         return escape_controls(f"{error.filename}: {error.strerror}")
     if sniffed := _SNIFFING.search(str(error)):
         return escape_controls(_NO_TABLE.format(*sniffed.groups()))
+    # Users of a shell get options in place of settings, and no Python code.
     message = "".join(
-        map(_write_part, error.args if isinstance(error, ClusterEvalError) else [error])
+        write_setting(part) if isinstance(part, Setting) else str(part)
+        for part in (error.args if isinstance(error, ClusterEvalError) else [error])
+        if not isinstance(part, PythonCode)
     )
     text = _ENGINE_DETAILS.split(message, maxsplit=1)[0]
     if isinstance(error, duckdb.Error | pl.exceptions.PolarsError):
@@ -60,10 +59,3 @@ def summarize_error(error: Exception) -> str:
     if _NUMBER_WITH_COMMA.search(text):
         text += "; write a decimal point and no thousands separators, or vectors in brackets"
     return escape_controls(text)
-
-
-def _write_part(part: object) -> str:
-    """Rewrite part of an error message for shell users, without Python code."""
-    if isinstance(part, Setting):
-        return write_setting(part)
-    return "" if isinstance(part, PythonCode) else str(part)

@@ -28,11 +28,7 @@ _SHOWN = 5
 def describe_unknown_noise(
     sources: Sequence[Source], call: Call, result: pl.DataFrame
 ) -> list[str]:
-    """Return a note that lists some of the clusters if no row has the cluster that marks noise.
-
-    `sources` lists the inputs of the report, in order, and `result` contains the rows of the
-    report. The inputs are read again unless the report has already counted noise.
-    """
+    """Return a note that lists some of the clusters if no row has the cluster that marks noise."""
     noise = call.arguments.get("noise")
     if noise is None:
         return []

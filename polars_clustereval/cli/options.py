@@ -41,11 +41,7 @@ INPUTS: dict[str, dict[str, Any]] = {
 
 
 def _parse_number(text: str) -> float:
-    """Parse a string as a number.
-
-    The result is an int if the number is a whole number with up to 18 digits, and a float
-    otherwise.
-    """
+    """Parse a string as an int if it is a whole number with up to 18 digits, or else as a float."""
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else float(text)
 
 
@@ -60,11 +56,7 @@ _parse_numbers.__name__ = "list of numbers"
 
 
 def _parse_value(text: str) -> str | float:
-    """Return the value that an argument represents, which is a number or the text itself.
-
-    The result is a number only if Python would write the number in exactly the same way. For
-    example, 7 is a number, but 007 remains text.
-    """
+    """Return a number if Python would write it in exactly this way (not 007), or else the text."""
     if re.fullmatch(r"-?\d{1,18}(\.\d+)?", text):
         number = _parse_number(text)
         return number if str(number) == text else text
@@ -235,10 +227,7 @@ class Options:
 
     @classmethod
     def read(cls, parsed: Namespace, scratch: Path) -> Options:
-        """Return the options that argparse parsed.
-
-        `scratch` is a folder for temporary files.
-        """
+        """Return the options that argparse parsed; `scratch` is a folder for temporary files."""
         given = {name: value for name, value in vars(parsed).items() if value is not None}
         del given["command"]
         files = [given.pop(name) for name in INPUTS if name in given]
@@ -270,11 +259,7 @@ class Options:
         return next(asked_for, first)
 
     def call(self, report: Report, **arguments: Any) -> Call:
-        """Return the Call for a report.
-
-        Each parameter has the value specified in the options, or else its default. Values in
-        `arguments` take precedence over the options and the defaults.
-        """
+        """Return the Call for a report, with `arguments`, or else the options, or the defaults."""
         defaults = report.defaults
         given = {name: self.values[name] for name in defaults if name in self.values}
         engine = self.engine or report.engine

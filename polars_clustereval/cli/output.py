@@ -37,8 +37,11 @@ __all__ = [
 def _encode_json(result: pl.DataFrame) -> bytes:
     """Return the report as a JSON array with one object per row."""
     # Polars would write decimals as strings. Counts of pairs are decimals without a fraction.
-    counts = [name for name, dtype in result.schema.items() if _is_whole_decimal(dtype)]
-    columns = [column_named(name).cast(pl.Int128) for name in counts]
+    columns = [
+        column_named(name).cast(pl.Int128)
+        for name, dtype in result.schema.items()
+        if isinstance(dtype, pl.Decimal) and dtype.scale == 0
+    ]
     return _with_bytes_as_text(result).with_columns(columns).write_json().encode() + b"\n"
 
 
@@ -46,11 +49,6 @@ def _with_bytes_as_text(result: pl.DataFrame) -> pl.DataFrame:
     """Convert bytes in the report to hexadecimal text, because JSON and CSV cannot store bytes."""
     names = [name for name, dtype in result.schema.items() if dtype == pl.Binary]
     return result.with_columns(column_named(name).bin.encode("hex") for name in names)
-
-
-def _is_whole_decimal(dtype: pl.DataType) -> bool:
-    """Return whether a type is a decimal type without digits after the decimal point."""
-    return isinstance(dtype, pl.Decimal) and dtype.scale == 0
 
 
 def _encode_csv(result: pl.DataFrame) -> bytes:
@@ -63,11 +61,7 @@ _FORMULA = r"^[=+\-@\t\r]"
 
 
 def quote_formulas(result: pl.DataFrame) -> pl.DataFrame:
-    """Return the report with an apostrophe before each string that looks like a formula.
-
-    Spreadsheets would otherwise evaluate these strings as formulas. Column names are treated in the
-    same way, and numbers are left unchanged.
-    """
+    """Return the report with an apostrophe before texts that spreadsheets would compute."""
     texts = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
     quoted = result.with_columns(texts.str.replace(_FORMULA, "'${0}"))
     return quoted.rename(lambda name: f"'{name}" if re.match(_FORMULA, name) else name)
@@ -88,11 +82,7 @@ _EXTENSIONS = {".txt": "table"} | {f".{name}": name for name in ENCODERS}
 
 
 def infer_format(output: Path | None) -> str:
-    """Return the format implied by the extension of the output file, such as ``csv``.
-
-    The result is ``table`` if there is no output file or if the output file is a device. Raise an
-    error for an unknown extension.
-    """
+    """Return the format implied by the extension of the output file, or ``table`` for a device."""
     if output is None or (output.exists() and not output.is_file()):
         return "table"
     if output.suffix.lower() not in _EXTENSIONS:
@@ -109,11 +99,7 @@ def infer_format(output: Path | None) -> str:
 
 
 def check_output(output: Path | None, sources: Iterable[str]) -> None:
-    """Raise an error if the file `output` is one of the input files `sources`, or a link to it.
-
-    Also raise an error if the folder of `output` does not exist. This check runs before the report
-    is computed.
-    """
+    """Raise an error if `output` is one of the input files `sources`, or if it has no folder."""
     if output is None:
         return
     if not output.parent.is_dir():
@@ -157,10 +143,7 @@ def _print_content(content: bytes) -> None:
 
 
 def _replace_file(output: Path, content: bytes) -> None:
-    """Write the bytes to the file `output`, and preserve the file's permissions.
-
-    If writing fails, the file's previous content is preserved.
-    """
+    """Write the bytes to the file; keep its permissions, and its content if writing fails."""
     if not output.parent.is_dir():
         raise ClusterEvalError(f"{output.parent}: no such directory")
     draft = output.with_name(f".{output.name}.{os.getpid()}")

@@ -42,7 +42,12 @@ def run_program(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"clustereval: error: {summarize_error(error)}\n")
         return 2
     except KeyboardInterrupt:
-        return _end_interrupted()
+        sys.stderr.write("clustereval: interrupted\n")
+        sys.stderr.flush()
+        if is_work_left():
+            # Python would wait for threads of Polars and numpy, which cannot be interrupted.
+            os._exit(_INTERRUPTED)
+        return _INTERRUPTED
     return 0
 
 
@@ -59,13 +64,3 @@ def _run(parsed: Namespace) -> None:
     write_output(outcome.output, outcome.content)
     for note in outcome.notes:
         sys.stderr.write(f"clustereval: {escape_controls(note)}\n")
-
-
-def _end_interrupted() -> int:
-    """Write one line about Ctrl-C, and then return the exit status or end the process with it."""
-    sys.stderr.write("clustereval: interrupted\n")
-    sys.stderr.flush()
-    if is_work_left():
-        # Python would wait for threads of Polars and numpy, which cannot be interrupted.
-        os._exit(_INTERRUPTED)
-    return _INTERRUPTED

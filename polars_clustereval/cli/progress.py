@@ -50,7 +50,6 @@ class _Progress:
     """The steps of a command, written to standard error."""
 
     def __init__(self) -> None:
-        """Start the timer after which the progress is shown."""
         self.step = ""
         self.has_bar = False
         #: The number of the last step of pairwise distances, and its finished and its total parts.
@@ -62,10 +61,7 @@ class _Progress:
         self.number = 0
 
     def watch(self, blocks: Iterable[threads.Made], total: int) -> Iterable[threads.Made]:
-        """Yield `blocks` unchanged, and count those that are finished.
-
-        `blocks` contains the results for the parts of one step, and `total` is the number of parts.
-        """
+        """Yield `blocks`, the results for the `total` parts of one step, and count them."""
         self.number += 1
         for done, block in enumerate(blocks, start=1):
             self.pairs = self.number, done, total

@@ -13,10 +13,8 @@ __all__ = ["name_noise", "write_sentence"]
 
 
 def write_sentence(row: Mapping[str, Any]) -> str:
-    """Return a row of external_findings or internal_findings as a sentence without a period.
-
-    The words name what they are about, except for clusters and labels without a short text.
-    """
+    """Return a row of external_findings or internal_findings as a sentence without a period."""
+    # The words name what they are about, except for clusters and labels without a short text.
     about = ABOUT_A_CLUSTER if row["cluster"] is not None else ("", "")
     before, behind = SENTENCES.get(row["code"], about)
     words: str = row["finding"]
@@ -27,8 +25,5 @@ def write_sentence(row: Mapping[str, Any]) -> str:
 
 
 def name_noise(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of findings with the word "noise" in place of missing clusters and labels.
-
-    Clusters without a name are noise points, each of which counts as a cluster.
-    """
+    """Return a row of findings in which missing clusters, each a noise point, are named "noise"."""
     return {name: "noise" if value is None else value for name, value in row.items()}

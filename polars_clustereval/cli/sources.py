@@ -54,29 +54,22 @@ class Source(NamedTuple):
 
 
 class _File(NamedTuple):
-    """A file of the input."""
+    """A file of the input: its path, and its name in error texts."""
 
     path: str
-    #: Its name in error texts: its path, unless it is the copy of standard input.
+    #: The path, unless it is that of the copy of standard input.
     name: str
 
 
 def find_sources(inputs: Sequence[Sequence[str]], scratch: Path) -> list[Source]:
-    """Return the source of each input.
-
-    Each input is given as a list of FILE arguments.
-    """
+    """Return the source of each input, given as a list of FILE arguments."""
     if sum(files.count("-") for files in inputs) > 1:
         raise ClusterEvalError(f"{_STANDARD_INPUT}: given twice")
     return [_find_source(files, scratch) for files in inputs]
 
 
 def _find_source(files: Sequence[str], scratch: Path) -> Source:
-    """Return the source that the FILE arguments specify, or raise an error if there is none.
-
-    An argument is a path, a pattern of paths, a folder of Parquet files, ``-`` for standard input,
-    or DATABASE::TABLE. Standard input is copied to the folder `scratch`, because it is read twice.
-    """
+    """Return the source that the FILE arguments specify, or raise an error if there is none."""
     tables = [file for file in files if "::" in file]
     if tables and len(files) > 1:
         raise ClusterEvalError(
@@ -103,23 +96,9 @@ def _check_unique(files: Sequence[_File]) -> None:
         names[path] = file.name
 
 
-def _name_files(files: Sequence[_File]) -> str:
-    """Return the input's name for error messages: its first file and the number of other files."""
-    more = len(files) - 1
-    if more == 0:
-        return files[0].name
-    return f"{files[0].name} and {more} more {'file' if more == 1 else 'files'}"
-
-
 def _find_database_table(file: str) -> Source:
-    """Return the source specified as DATABASE::TABLE.
-
-    Raise an error if DATABASE does not exist or is not a DuckDB database. If no table is specified,
-    reading the source raises an error that lists the tables.
-    """
+    """Return the source specified as DATABASE::TABLE, whose table is not looked up yet."""
     path, _, table = file.partition("::")
-    if not Path(path).exists():
-        raise ClusterEvalError(f"{path}: no such file")
     _check_file(_File(path, path))
     # DuckDB would open a CSV file as a database, and download an extension for some other files.
     if not _is_database(path):
@@ -141,20 +120,17 @@ def _is_database(path: str) -> bool:
 
 
 def _list_files(file: str, scratch: Path) -> list[_File]:
-    """Return the files that one argument specifies, in sorted order.
-
-    Raise an error if there are no files. Standard input is copied to the folder `scratch`.
-    """
+    """Return the files that one argument specifies, in sorted order, or raise an error."""
     if file == "-":
-        return [_File(_copy_standard_input(scratch), _STANDARD_INPUT)]
+        copy = scratch / "standard_input.csv"  # because the input is read twice
+        with copy.open("wb") as opened:
+            shutil.copyfileobj(sys.stdin.buffer, opened)
+        return [_File(str(copy), _STANDARD_INPUT)]
     return [_File(path, path) for path in _list_paths(file)]
 
 
 def _list_paths(file: str) -> list[str]:
-    """Return the paths of the files that match a path or a pattern, in sorted order.
-
-    Raise an error if there are no such files.
-    """
+    """Return the paths of the files that match a path or a pattern, or raise an error."""
     path = Path(file)
     if path.is_dir():
         return _list_parquet_files(file)
@@ -174,10 +150,9 @@ def _list_paths(file: str) -> list[str]:
 
 
 def _list_parquet_files(folder: str) -> list[str]:
-    """Return the Parquet files in a folder and its subfolders.
+    """Return the Parquet files in a folder and its subfolders, or raise an error.
 
-    Raise an error if there are no such files. Names that start with a dot or an underscore are
-    skipped, because writers use such names for unfinished files.
+    Names that start with a dot or an underscore are skipped: writers use them for unfinished files.
     """
     paths = sorted(Path(folder).rglob("*.[pP][aA][rR][qQ][uU][eE][tT]"))
     kept = [
@@ -191,23 +166,12 @@ def _list_parquet_files(folder: str) -> list[str]:
     return kept
 
 
-def _copy_standard_input(scratch: Path) -> str:
-    """Copy standard input to a CSV file in the folder `scratch` and return the path of the file."""
-    path = scratch / "standard_input.csv"
-    with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
-    return str(path)
-
-
 # Paths that represent open files of the process, of any kind.
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
 def _check_file(file: _File) -> None:
-    """Raise an error unless the path refers to a nonempty file that can be passed to the engines.
-
-    Files are read more than once, which is impossible for pipes and devices.
-    """
+    """Raise an error unless the path is that of a nonempty file that can be read more than once."""
     path, name = file
     if path != path.encode(errors="replace").decode():
         raise ClusterEvalError(f"{name}: expected a path in UTF-8")
@@ -227,17 +191,16 @@ def _check_file(file: _File) -> None:
 
 
 def _describe_files(files: Sequence[_File]) -> Source:
-    """Return a single source that contains all of the files.
-
-    Raise an error if the extensions of the files are unknown or differ.
-    """
+    """Return a single source of all files, or raise an error if they are not of one known kind."""
     kinds = [_find_kind(file.path) for file in files]
     first = files[0].name
     for file, kind in zip(files, kinds, strict=True):
         if kind != kinds[0]:
             raise ClusterEvalError(f"expected files of one kind, got {first} and {file.name}")
     paths, names = zip(*files, strict=True)
-    source = Source(kinds[0], paths, _name_files(files), names)
+    n_more = len(files) - 1
+    more = f" and {n_more} more {'file' if n_more == 1 else 'files'}" if n_more else ""
+    source = Source(kinds[0], paths, f"{first}{more}", names)
     if source.kind != "csv":
         return source
     separators = [_detect_separator(file) for file in files]

@@ -1,4 +1,8 @@
-"""Terminal: renders a report on one, a few or many clusterings as a text table."""
+"""Terminal: renders a report on one, a few or many clusterings as a text table.
+
+`result` contains the rows of the report. Its first columns are the partition columns, `keys`, which
+identify the clusterings; the report does not explain them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .options import Call
-    from .reports import Meaning, Report
+    from .reports import Report
 
 __all__ = ["render_table"]
 
@@ -64,12 +68,12 @@ def render_table(
 ) -> bytes:
     """Return a report as encoded text for the terminal, with a heading, a table and a legend.
 
-    `result` contains the rows of the report. The first columns, which the report does not explain,
-    are the partition columns. `files` lists the files of each input, and `output` is the file to
-    write to. `metrics` is the value of the option --metrics: None to show only the most important
-    of many metrics, 'all' to show every metric, or the names of columns of `result`.
+    `files` lists the files of each input. `metrics` is the value of the option --metrics: None to
+    show only the most important of many metrics, 'all', or the names of columns of `result`.
     """
-    is_plain = not _can_show(_HIGHER + _LOWER, output)
+    encoding = "utf-8" if output is not None else sys.stdout.encoding or "ascii"
+    arrows = _HIGHER + _LOWER
+    is_plain = arrows.encode(encoding, errors="ignore").decode(encoding) != arrows
     report = replace(call.adapted_report, has_arrows=not is_plain)
     n_keys = next(i for i, name in enumerate(result.columns) if name in report.meanings)
     keys = result.columns[:n_keys]
@@ -96,25 +100,9 @@ def render_table(
     return encode_text(text.replace("…", "~") if is_plain else text, output)
 
 
-def _can_show(signs: str, output: Path | None) -> bool:
-    """Return whether `signs` can be written to the output.
-
-    The output is the file `output`, or standard output if `output` is None.
-    """
-    if output is not None:
-        return True  # as UTF-8
-    try:
-        signs.encode(sys.stdout.encoding or "ascii")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _render_heading(files: Sequence[str], report: Report, arguments: Mapping[str, Any]) -> str:
-    """Return the lines above the table: the input files and the options shown in the heading.
-
-    The weight option is omitted if the user did not specify it.
-    """
+    """Return the lines above the table: the input files and the options of the heading."""
+    # A weight is named only if there is one.
     missing = "weight" if arguments.get("weight") is None else None
     first, *more = (
         escape_controls(", ".join(_format_option(x, arguments[x]) for x in names if x != missing))
@@ -130,7 +118,7 @@ def _render_heading(files: Sequence[str], report: Report, arguments: Mapping[str
 
 
 def _format_option(name: str, value: object) -> str:
-    """Return the name of an option and its value, or its values separated by commas."""
+    """Return the name of an option and its value or values."""
     return f"{name} {','.join(value) if isinstance(value, list) else value}"
 
 
@@ -142,11 +130,10 @@ def _format_option(name: str, value: object) -> str:
 def _choose_first(
     metrics: Sequence[str], report: Report, result: pl.DataFrame
 ) -> tuple[list[str], Report, str]:
-    """Return the metrics to show in a table, the table's report, and a line on omitted metrics.
+    """Return the metrics to show in a table, the report with their titles, and a hint on others.
 
-    If there are many metrics, the table shows only those that the report uses to compare
-    clusterings. If any rows were left out or are noise, the table also shows how many. In the
-    returned report, the title of a group precedes the first metric of that group in the table.
+    Of many metrics, those by which the report compares clusterings are shown, and the counts of
+    rows that are left out or noise, if there are any.
     """
     counts = [x for x in ("n_dropped", "n_noise") if x in result.columns and result[x].sum()]
     first = [metric for metric in metrics if metric in (*report.comparison, *counts)]
@@ -164,17 +151,17 @@ def _choose_first(
 
 
 def _render_one(result: pl.DataFrame, report: Report) -> str:
-    """Return a report on one clustering as a table.
-
-    Each metric has its own line, which includes its meaning.
-    """
+    """Return a report on one clustering as a table, with a line for each metric."""
     metrics, report, hint = _choose_first(result.columns, report, result)
-    lines = [["metric", "value", "best", "meaning"]]
-    for metric in metrics:
-        lines += _list_title_lines(metric, report, width=4)
-        value = _format_number(result[metric].item(), report)
-        meaning = report.meanings[metric]
-        lines.append([f"  {metric}", value, _show_best(meaning, report), meaning.text])
+    cells = {
+        name: [
+            _format_number(result[name].item(), report),
+            _show_best(name, report),
+            report.meanings[name].text,
+        ]
+        for name in metrics
+    }
+    lines = [["metric", "value", "best", "meaning"], *_group_lines(cells, report)]
     used = columns_width(list(zip(*lines, strict=True))[:3])
     if get_width() - used >= _MIN_MEANING_WIDTH:
         text = align_columns(wrap_last_column(lines), right=range(1, 3))
@@ -185,7 +172,7 @@ def _render_one(result: pl.DataFrame, report: Report) -> str:
 
 
 def _render_readings(result: pl.DataFrame, report: Report) -> str:
-    """Return lines that describe one clustering's values in the words of the literature, if any."""
+    """Return lines that read one clustering's values in the words of the literature, if any."""
     lines: list[str] = []
     for name in report.readings:
         if name not in result.columns:
@@ -198,12 +185,7 @@ def _render_readings(result: pl.DataFrame, report: Report) -> str:
 
 
 def _render_intervals(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return a table of intervals for each clustering, with one line per metric.
-
-    `keys` are the partition columns of `result`, which identify the clusterings. The meanings of
-    the metrics are listed below the tables. If there are too many clusterings, the number of
-    omitted clusterings is also shown.
-    """
+    """Return a table of intervals for each clustering, with a line for each metric."""
     metrics = result["metric"].unique(maintain_order=True).to_list()
     metrics, report, left_out = _choose_first(metrics, report, result)
     result = result.filter(pl.col("metric").is_in(metrics))
@@ -220,23 +202,18 @@ def _render_intervals(result: pl.DataFrame, keys: list[str], report: Report) -> 
 def _render_limits(
     part: pl.DataFrame, keys: list[str], report: Report, *, is_short: bool = False
 ) -> str:
-    """Return the interval table for a single clustering.
-
-    `part` contains the clustering's rows. If `is_short` is True, large numbers are shown with five
-    digits, so that the table fits even a narrow terminal.
-    """
+    """Return the intervals of one clustering, with five digits of large numbers if `is_short`."""
     write = _shorten_number if is_short else _format_number
     names = ("value", "lower", "upper")
-    lines = [["metric", *names]]
-    for row in part.iter_rows(named=True):
-        lines += _list_title_lines(row["metric"], report, width=4)
-        lines.append([f"  {row['metric']}", *(write(row[name], report) for name in names)])
+    rows = part.select("metric", *names).iter_rows()
+    cells = {metric: [write(value, report) for value in values] for metric, *values in rows}
+    lines = [["metric", *names], *_group_lines(cells, report)]
     grid = align_columns(wrap_first_column(lines), right=range(1, 4))
     return _name_clustering(part, keys) + grid + _render_reasons(part)
 
 
 def _render_reasons(part: pl.DataFrame) -> str:
-    """Return lines that list metrics without a value or an interval, along with the reasons."""
+    """Return the reasons why metrics of a clustering have no value or no interval."""
     if "reason" not in part.columns:
         return ""
     groups: dict[tuple[str, bool], list[str]] = {}
@@ -253,7 +230,7 @@ def _render_reasons(part: pl.DataFrame) -> str:
 
 
 def _name_clustering(part: pl.DataFrame, keys: list[str]) -> str:
-    """Return a line for each partition column of a clustering, with its name and its value."""
+    """Return a line for each partition column of a clustering."""
     if not keys:
         return ""
     names = cut_column(keys, get_width() // 2)
@@ -263,10 +240,7 @@ def _name_clustering(part: pl.DataFrame, keys: list[str]) -> str:
 
 
 def _render_several(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return a table of several clusterings, side by side if the terminal is wide enough.
-
-    `keys` are the partition columns of `result`, which identify the clusterings.
-    """
+    """Return a table of several clusterings, side by side if the terminal is wide enough."""
     if 0 < result.height <= _MAX_SIDE_BY_SIDE:
         text = _render_side_by_side(result, keys, report)
         if fits_terminal(text):
@@ -275,50 +249,42 @@ def _render_several(result: pl.DataFrame, keys: list[str], report: Report) -> st
 
 
 def _render_side_by_side(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return a table of a few clusterings.
-
-    The table has one line per metric and one column per clustering. `keys` are the partition
-    columns of `result`, which identify the clusterings. The legend is below the table.
-    """
+    """Return a table of a few clusterings, with one line per metric and one column for each."""
     lines = [[key, *map(_format_value, result[key])] for key in keys]
     metrics, report, hint = _choose_first(result.columns[len(keys) :], report, result)
-    for metric in metrics:
-        lines += _list_title_lines(metric, report, width=1 + result.height)
-        lines.append([f"  {metric}", *(_format_number(x, report) for x in result[metric])])
+    cells = {name: [_format_number(x, report) for x in result[name]] for name in metrics}
+    lines += _group_lines(cells, report)
     grid = align_columns(lines, right=range(1, 1 + result.height))
     return grid + _render_legend(metrics, report) + hint
 
 
-def _list_title_lines(metric: str, report: Report, width: int) -> list[list[str]]:
-    """Return the blank line and the title that precede the first metric of a group.
-
-    For any other metric, return an empty list. A line is a list of `width` cells.
-    """
-    if metric not in report.titles:
-        return []
-    return [[""] * width, [report.titles[metric], *[""] * (width - 1)]]
+def _group_lines(cells: Mapping[str, list[str]], report: Report) -> list[list[str]]:
+    """Return a line for each metric and its cells, with a title before each group of metrics."""
+    lines: list[list[str]] = []
+    for metric, values in cells.items():
+        if metric in report.titles:
+            blanks = [""] * len(values)
+            lines += [["", *blanks], [report.titles[metric], *blanks]]
+        lines.append([f"  {metric}", *values])
+    return lines
 
 
 def _render_legend(metrics: Sequence[str], report: Report) -> str:
     """Return a line for each metric, with its name, its best value and its meaning."""
-    lines = [["", "best", "meaning"]]
-    for metric in metrics:
-        meaning = report.meanings[metric]
-        lines.append([metric, _show_best(meaning, report), meaning.text])
+    meanings = [[name, _show_best(name, report), report.meanings[name].text] for name in metrics]
+    lines = [["", "best", "meaning"], *meanings]
     return "\n\n" + align_columns(wrap_last_column(lines), right=range(1, 2))
 
 
-def _show_best(meaning: Meaning, report: Report) -> str:
+def _show_best(metric: str, report: Report) -> str:
     """Return the best value of a score, such as high or 1, preceded by an arrow, if any."""
-    arrow = _show_direction(meaning, report)
-    return f"{arrow} {meaning.best:>4}" if arrow else meaning.best
+    best, arrow = report.meanings[metric].best, _show_direction(metric, report)
+    return f"{arrow} {best:>4}" if arrow else best
 
 
-def _show_direction(meaning: Meaning, report: Report) -> str:
-    """Return an arrow for the direction in which a score improves.
-
-    The result is '' if no arrow applies or can be shown.
-    """
+def _show_direction(metric: str, report: Report) -> str:
+    """Return an arrow for the direction in which a score improves, or ''."""
+    meaning = report.meanings[metric]
     if not meaning.best or not report.has_arrows:
         return ""
     return _HIGHER if meaning.is_high_best else _LOWER
@@ -330,12 +296,7 @@ def _show_direction(meaning: Meaning, report: Report) -> str:
 
 
 def _render_row_by_row(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return a table for a report on many clusterings, with one line per clustering.
-
-    `keys` are the partition columns of `result`, which identify the clusterings. The best
-    clustering comes first. The table has as many columns as fit into the terminal, and a legend
-    below it.
-    """
+    """Return a table with one line per clustering, the best first, and the columns that fit."""
     metrics = [metric for metric in report.comparison if metric in result.columns]
     result = _sort_best_first(result, metrics, report)
     columns = _format_key_columns(result, keys, get_width() // 2)
@@ -354,11 +315,7 @@ def _render_row_by_row(result: pl.DataFrame, keys: list[str], report: Report) ->
 
 
 def _sort_best_first(result: pl.DataFrame, metrics: Iterable[str], report: Report) -> pl.DataFrame:
-    """Return the rows of a report, sorted by the first of the metrics that has a best value.
-
-    Metrics that are NULL in all rows are ignored. Rows with equal values keep the order of the
-    report.
-    """
+    """Return the rows of a report, sorted by the first metric with values and a best value."""
     for metric in metrics:
         meaning = report.meanings[metric]
         if meaning.best and result[metric].count():
@@ -369,11 +326,7 @@ def _sort_best_first(result: pl.DataFrame, metrics: Iterable[str], report: Repor
 
 
 def _format_metric_column(values: pl.Series, metric: str, report: Report) -> list[str]:
-    """Return the cells of a metric in the table of many clusterings.
-
-    The cells contain the metric's name, followed by its values. The best values are marked with an
-    asterisk.
-    """
+    """Return the cells of a metric's column: its name and its values, the best with an asterisk."""
     meaning = report.meanings[metric]
     best: Any = None
     if meaning.best and len(values) > 1:
@@ -383,15 +336,14 @@ def _format_metric_column(values: pl.Series, metric: str, report: Report) -> lis
     cells = [number + mark for number, mark in zip(numbers, marks, strict=True)]
     # Each word gets its own line, so that long names fit on the screen.
     *words, last = metric.split("_")
-    direction = _show_direction(meaning, report) or " "
+    direction = _show_direction(metric, report) or " "
     return [*(f"{word} " for word in words), last + direction, *cells]
 
 
 def _format_key_columns(result: pl.DataFrame, keys: list[str], room: int) -> list[list[str]]:
-    """Return the cells of each partition column, shortened so that all partition columns fit.
+    """Return the cells of each partition column, shortened so that all fit into `room`.
 
-    `room` is the total width of the partition columns. If there are very many columns, the last
-    ones are left out.
+    If there are very many columns, the last ones are left out.
     """
     columns = [cut_column([key, *map(_format_value, result[key])], get_width()) for key in keys]
     widths = share_width([columns_width([column]) - 2 for column in columns], room) if keys else []
@@ -399,10 +351,7 @@ def _format_key_columns(result: pl.DataFrame, keys: list[str], room: int) -> lis
 
 
 def _level_columns(columns: list[list[str]]) -> list[list[str]]:
-    """Convert columns of cells to lines of cells.
-
-    Shorter columns are padded with empty cells at the top.
-    """
+    """Convert columns of cells to lines, with empty cells at the top of shorter columns."""
     height = max(map(len, columns))
     level = [[""] * (height - len(column)) + column for column in columns]
     return [list(line) for line in zip(*level, strict=True)]
@@ -414,12 +363,7 @@ def _level_columns(columns: list[list[str]]) -> list[list[str]]:
 
 
 def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return a legend and the first rows of a report that has many rows per clustering.
-
-    `keys` are the partition columns of `result`. If the terminal is too narrow for all columns,
-    some are left out, but never the last column, which determines the order of the rows. The column
-    std_error is left out if all of its values are NULL.
-    """
+    """Return a legend and the first rows of a report that has many rows per clustering."""
     if "std_error" in result.columns and not result["std_error"].count():
         result = result.drop("std_error")
     head = result
@@ -427,31 +371,42 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
         column, n_rows = report.first_rows
         head = result.group_by(*keys, column, maintain_order=True).head(n_rows)
     head = head.select(result.columns).head(_MAX_LISTED)
-    names = result.columns[len(keys) :]
-    columns = [_format_listed_column(head[name], report) for name in names]
-    for i, name in enumerate(names):
-        if name in ("mean", "rest_mean") and head.height:
-            columns[i][-head.height :] = _show_dates(columns[i][-head.height :], head, name)
-    key_columns = _format_key_columns(head, keys, get_width() // 2)
-    while columns_width(key_columns + columns) - 2 > get_width() and len(names) > 2:
-        del names[-2], columns[-2]
-    key_columns = _format_key_columns(head, keys, get_width() - columns_width(columns))
-    n_keys = len(key_columns)
-    numbers = [n_keys + i for i, name in enumerate(names) if name not in _USERS_COLUMNS]
-    grid = align_columns(_level_columns(key_columns + columns), right=numbers)
+    columns = {
+        name: _format_listed_column(head[name], report) for name in result.columns[len(keys) :]
+    }
+    for name in ("mean", "rest_mean"):
+        if name in columns and head.height:
+            texts = columns[name]
+            texts[-head.height :] = _show_dates(texts[-head.height :], head, name)
+    # The last column determines the order of the rows.
+    grid, n_keys = _align_fitting(head, keys, columns, dropped=-2)
     n_columns, n_more = result.width - n_keys, result.height - head.height
     rest = [count(n_more, "more row")] if n_more else []
-    rest += [f"all {n_columns} columns"] if len(names) < n_columns else []
+    rest += [f"all {n_columns} columns"] if len(columns) < n_columns else []
     hint = f"\n\n{' and '.join(rest)}: --format csv" if rest else ""
-    return grid + _render_legend(names, report) + hint
+    return grid + _render_legend([*columns], report) + hint
+
+
+def _align_fitting(
+    head: pl.DataFrame, keys: list[str], columns: dict[str, list[str]], dropped: int
+) -> tuple[str, int]:
+    """Return a table of the keys of the rows `head` and of `columns`, and the number of keys in it.
+
+    If the terminal is too narrow, columns are removed from `columns`, at the index `dropped`.
+    """
+    key_columns = _format_key_columns(head, keys, get_width() // 2)
+    while columns_width([*key_columns, *columns.values()]) - 2 > get_width() and len(columns) > 2:
+        del columns[list(columns)[dropped]]
+    room = get_width() - columns_width(columns.values())
+    key_columns = _format_key_columns(head, keys, room)
+    n_keys = len(key_columns)
+    numbers = [n_keys + i for i, name in enumerate(columns) if name not in _TEXT_COLUMNS]
+    lines = _level_columns([*key_columns, *columns.values()])
+    return align_columns(lines, right=numbers), n_keys
 
 
 def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
-    """Return the first findings, each with its severity and a sentence.
-
-    `result` contains the rows of a report of findings. `keys` are the partition columns, whose
-    values precede the sentences.
-    """
+    """Return the first findings, each with its severity and a sentence after the partition."""
     lines = []
     for row in result.head(_MAX_LISTED).iter_rows(named=True):
         partition = "".join(f"{key} {_format_value(row[key])}, " for key in keys)
@@ -464,37 +419,28 @@ def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
 
 
 def _render_choices(choices: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the lines below a listing, which show what each criterion recommends.
+    """Return the rows of choose_k, the lines below a listing that show what a criterion recommends.
 
-    `choices` contains the rows of choose_k. If a criterion recommends no k, its line shows the
-    criterion's rule, followed by the reason. `keys` lists the partition columns. If the terminal is
-    too narrow, the last columns are left out. If there are many clusterings, only the first ones
-    are shown.
+    If a criterion recommends no k, its line shows the criterion's rule, followed by the reason.
     """
     head = choices.head(_MAX_LISTED).with_columns(
         rule=pl.concat_str("rule", "reason", separator=": ", ignore_nulls=True)
     )
-    names = ["criterion", "k", "runner_up", "value", "rule"]
-    columns = [
-        [name, *(x if isinstance(x, str) else _format_number(x, report) for x in head[name])]
-        for name in names
-    ]
-    key_columns = _format_key_columns(head, keys, get_width() // 2)
-    while columns_width(key_columns + columns) - 2 > get_width() and len(names) > 2:
-        del names[-1], columns[-1]
-    key_columns = _format_key_columns(head, keys, get_width() - columns_width(columns))
-    n_keys = len(key_columns)
-    right = [n_keys + i for i, name in enumerate(names) if name not in ("criterion", "rule")]
-    grid = align_columns(_level_columns(key_columns + columns), right=right)
+    columns = {
+        name: [name, *(x if isinstance(x, str) else _format_number(x, report) for x in head[name])]
+        for name in ("criterion", "k", "runner_up", "value", "rule")
+    }
+    grid, _ = _align_fitting(head, keys, columns, dropped=-1)
     n_more = choices.height - head.height
     return f"\n\n{grid}" + (f"\n{count(n_more, 'more row')}" if n_more else "")
 
 
 # Columns with texts, or with values of the user's columns, which may have any type.
-_USERS_COLUMNS = {
+_TEXT_COLUMNS = {
     *("id", "label", "cluster", "run", "neighbor", "left", "right"),
     *("majority_label", "majority_cluster", "column_name", "kind", "category"),
     *("cluster_before", "cluster_after", "transition", "ambiguity"),
+    *("criterion", "rule"),
 }
 
 
@@ -507,12 +453,12 @@ def _show_dates(texts: list[str], head: pl.DataFrame, name: str) -> list[str]:
 
 def _format_listed_column(values: pl.Series, report: Report) -> list[str]:
     """Return the cells of a column in a listing: the words of its name, followed by its values."""
-    if values.name not in _USERS_COLUMNS:
+    if values.name not in _TEXT_COLUMNS:
         texts = [_format_number(value, report) for value in values]
     else:
         texts = cut_column(map(_format_value, values), max(8, get_width() // 6))
     *words, last = values.name.split("_")
-    return [*words, last + _show_direction(report.meanings[values.name], report), *texts]
+    return [*words, last + _show_direction(values.name, report), *texts]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -532,8 +478,8 @@ def _format_value(value: object) -> str:
 def _format_number(value: float | Decimal | None, report: Report) -> str:
     """Return a metric as text, with no decimals for counts and six decimals for scores.
 
-    None becomes NULL. If the values of the report can have any magnitude, very large and very small
-    values are shown with seven significant digits.
+    If the values of the report can have any magnitude, very large and very small values are shown
+    with seven significant digits.
     """
     if value is None:
         return "NULL"

@@ -32,13 +32,11 @@ BY_RECORD = (*COLUMNS, "--labels-are-sample", "by_record", "--sampling-fraction"
 ROWS = pl.scan_parquet(INVENTORS)
 
 
-def of_file(run: Run, file: str | Path, *options: str) -> list[dict[str, object]]:
-    return report_rows(run, file, *options, of="entity-resolution")
-
-
 def test_the_measures_of_inventors(run: Run, engine_name: str) -> None:
     options = ("--split-cost", "product", "--merge-cost", "entropy", "--beta", "2")
-    rows = of_file(run, INVENTORS, *COLUMNS, *options, "--engine", engine_name)
+    rows = report_rows(
+        run, INVENTORS, *COLUMNS, *options, "--engine", engine_name, of="entity-resolution"
+    )
     wanted = ce.entity_resolution_report(
         ROWS, "inventor", "cluster_2021", split_cost="product", merge_cost="entropy", beta=2
     ).collect()
@@ -48,7 +46,7 @@ def test_the_measures_of_inventors(run: Run, engine_name: str) -> None:
 
 def test_the_estimates_of_inventors(run: Run, engine_name: str) -> None:
     options = ("--confidence", "0.8", "--beta", "0.5", "--engine", engine_name)
-    rows = of_file(run, INVENTORS, *BY_RECORD, *options)
+    rows = report_rows(run, INVENTORS, *BY_RECORD, *options, of="entity-resolution")
     wanted = ce.entity_resolution_estimates(
         *(ROWS, "inventor", "cluster_2021"),
         labels_are_sample="by_record",
@@ -96,7 +94,7 @@ def test_noise_weights_and_partitions_reach_both(
     wanted = function(frame, "label", "cluster", **given).rows(named=True)
     for engine in ENGINE_NAMES:
         call = ("--label=label", "--cluster=cluster", *options, *design, "--engine", engine)
-        assert of_file(run, path, *call) == near_rows(wanted)
+        assert report_rows(run, path, *call, of="entity-resolution") == near_rows(wanted)
 
 
 def test_several_partitions_are_sorted_by_the_pairs(run: Run, tmp_path: Path) -> None:

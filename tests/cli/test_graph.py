@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import duckdb
 import polars as pl
 import pytest
 
@@ -20,8 +19,10 @@ from tests.support.command_line import (
     Fail,
     Noted,
     Run,
+    json_rows,
     near_rows,
     values,
+    write_input,
 )
 
 if TYPE_CHECKING:
@@ -39,16 +40,10 @@ REPORTS = {report.variant or report.show: report for report in COMMANDS["graph"]
 MEMBERSHIPS = ("--id", "doc", "--label", "topic", "--cluster", "group")
 
 
-def graph_rows(run: Run, *call: str | Path) -> list[dict[str, Any]]:
-    rows = json.loads(run(*call, "--format", "json"))
-    assert isinstance(rows, list)
-    return rows
-
-
 @pytest.mark.parametrize("show", REPORTS)
 def test_the_rows_are_those_of_the_function(run: Run, engine_name: str, show: str) -> None:
     call = (*CALL, "--weight", "contexts", "--show", show, "--engine", engine_name)
-    rows = graph_rows(run, *call)
+    rows = json_rows(run, *call)
     graph = ("id", "faction", EDGES, "left", "right")
     wanted = REPORTS[show].function(FRAME, *graph, weight="contexts")
     assert rows == near_rows(wanted.rows(named=True))
@@ -59,20 +54,20 @@ def test_the_karate_club(run: Run, engine_name: str) -> None:
     """Modularity of networkx 3.6.1 for the two factions, without weights and with them."""
     shown = values(run(*CALL, "--engine", engine_name))
     assert (shown["n_edges"][0], shown["modularity"][0]) == ("78", "0.358235")
-    [row] = graph_rows(run, *CALL, "--weight", "contexts", "--engine", engine_name)
+    [row] = json_rows(run, *CALL, "--weight", "contexts", "--engine", engine_name)
     assert row["modularity"] == pytest.approx(0.39143756676224206, rel=1e-12)
 
 
 def test_options_reach_the_functions(run: Run, engine_name: str) -> None:
     graph = (FRAME, "id", "faction", EDGES, "left", "right")
     call = (*CALL, "--engine", engine_name)
-    [row] = graph_rows(run, *call, "--resolution", "0.5")
+    [row] = json_rows(run, *call, "--resolution", "0.5")
     assert row["modularity"] == pytest.approx(
         ce.graph_report(*graph, resolution=0.5)["modularity"].item(), rel=1e-12
     )
-    rows = graph_rows(run, *call, "--show", "clusters", "--max-diameter-nodes", "3")
+    rows = json_rows(run, *call, "--show", "clusters", "--max-diameter-nodes", "3")
     assert [row["diameter"] for row in rows] == [None, None]
-    rows = graph_rows(run, *call, "--show", "nodes", "--noise", "Hi", "--noise-as", "drop")
+    rows = json_rows(run, *call, "--show", "nodes", "--noise", "Hi", "--noise-as", "drop")
     assert len(rows) == FRAME.filter(faction="Officer").height
 
 
@@ -88,18 +83,6 @@ def test_the_tables(run: Run) -> None:
             assert text in table
 
 
-def write_table(folder: Path, frame: pl.DataFrame, name: str) -> str:
-    path = folder / name
-    if path.suffix == ".duckdb":
-        with duckdb.connect(str(path)) as connection:
-            connection.register("frame", frame)
-            connection.execute("CREATE TABLE rows AS FROM frame")
-        return f"{path}::rows"
-    writers = {".csv": frame.write_csv, ".json": frame.write_json, ".arrow": frame.write_ipc}
-    writers.get(path.suffix, frame.write_parquet)(path)
-    return str(path)
-
-
 @pytest.mark.parametrize(
     "kinds",
     [
@@ -112,18 +95,18 @@ def write_table(folder: Path, frame: pl.DataFrame, name: str) -> str:
 def test_kinds_of_files(run: Run, engine_name: str, tmp_path: Path, kinds: tuple[str, str]) -> None:
     """Weights of a CSV file are numbers, and the table of nodes needs no column of that name."""
     members, ties = (
-        write_table(tmp_path, frame, f"{name}.{kind}")
+        write_input(frame, tmp_path / f"{name}.{kind}")
         for frame, name, kind in zip((FRAME, EDGES), ("nodes", "edges"), kinds, strict=True)
     )
     call = ("graph", members, *NODES, "--edges", ties, *ENDS, "--weight", "contexts")
-    [row] = graph_rows(run, *call, "--engine", engine_name)
+    [row] = json_rows(run, *call, "--engine", engine_name)
     assert row["modularity"] == pytest.approx(0.39143756676224206, rel=1e-12)
 
 
 def test_several_files_of_nodes(run: Run, fail: Fail, engine_name: str, tmp_path: Path) -> None:
-    halves = [write_table(tmp_path, FRAME[i::2], f"{i}.parquet") for i in range(2)]
+    halves = [write_input(FRAME[i::2], tmp_path / f"{i}.parquet") for i in range(2)]
     call = (*NODES, "--edges", TIES, *ENDS, "--engine", engine_name)
-    assert graph_rows(run, "graph", *halves, *call) == near_rows(
+    assert json_rows(run, "graph", *halves, *call) == near_rows(
         ce.graph_report(FRAME, "id", "faction", EDGES, "left", "right").rows(named=True)
     )
     assert fail("graph", "-", *NODES, "--edges", "-", *ENDS) == "standard input: given twice"
@@ -131,7 +114,7 @@ def test_several_files_of_nodes(run: Run, fail: Fail, engine_name: str, tmp_path
 
 def test_partitions(noted: Noted, engine_name: str, tmp_path: Path) -> None:
     frames = [frame.with_columns(day=pl.int_range(pl.len()) % 2) for frame in (FRAME, EDGES)]
-    paths = [write_table(tmp_path, frame, f"{frame.height}.parquet") for frame in frames]
+    paths = [write_input(frame, tmp_path / f"{frame.height}.parquet") for frame in frames]
     call = ("graph", paths[0], *NODES, "--edges", paths[1], *ENDS, "--partition-by", "day")
     wanted = ce.graph_report(
         frames[0], "id", "faction", frames[1], "left", "right", partition_by="day"
@@ -169,7 +152,7 @@ def test_mistakes(
 
 
 def test_weights_that_are_none(fail: Fail, engine_name: str, tmp_path: Path) -> None:
-    path = write_table(tmp_path, EDGES.with_columns(contexts=-1), "edges.parquet")
+    path = write_input(EDGES.with_columns(contexts=-1), tmp_path / "edges.parquet")
     call = ("graph", MEMBERS, *NODES, "--edges", path, *ENDS, "--weight", "contexts")
     error = fail(*call, "--engine", engine_name)
     assert error.startswith(f"{path}: weight: expected finite numbers >= 0, got -1")
@@ -188,7 +171,7 @@ def test_edges_are_needed(fail: Fail) -> None:
 
 
 def test_outputs_that_cannot_be(fail: Fail, tmp_path: Path) -> None:
-    path = write_table(tmp_path, EDGES, "edges.parquet")
+    path = write_input(EDGES, tmp_path / "edges.parquet")
     error = fail("graph", MEMBERS, *NODES, "--edges", path, *ENDS, "--output", path)
     assert error.startswith("--output: expected a file other than the input")
 
@@ -198,8 +181,8 @@ def test_ids_that_do_not_match(fail: Fail, engine_name: str, tmp_path: Path) -> 
     """Edges of splink join the source to the id by another text than the nodes."""
     nodes = FRAME.with_columns(id=pl.format("a-{}", "id"))
     ends = (pl.format("a-__-{}", end).alias(end) for end in ("left", "right"))
-    path = write_table(tmp_path, nodes, "nodes.parquet")
-    edges = write_table(tmp_path, EDGES.with_columns(ends), "edges.parquet")
+    path = write_input(nodes, tmp_path / "nodes.parquet")
+    edges = write_input(EDGES.with_columns(ends), tmp_path / "edges.parquet")
     lowest = sorted(f"a-__-{left}" for left in EDGES["left"])[0]
     for show in REPORTS:
         call = ("graph", path, *NODES, "--edges", edges, *ENDS, "--show", show)
@@ -215,24 +198,24 @@ def test_half_of_the_edges_may_be_left_out(noted: Noted, tmp_path: Path) -> None
         ends = EDGES.with_columns(
             left=pl.when(names < n_left_out).then(pl.lit(99)).otherwise("left").cast(pl.Int64)
         )
-        edges = write_table(tmp_path, ends, f"{n_left_out}.parquet")
+        edges = write_input(ends, tmp_path / f"{n_left_out}.parquet")
         note = noted("graph", MEMBERS, *NODES, "--edges", edges, *ENDS, *QUICK)[1]
         assert note.count("edges are left out") == n_notes
 
 
 @DUCKDB_AT_THE_GATE
 def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
-    path = write_table(tmp_path, FRAME.clear(), "none.parquet")
-    edges = write_table(tmp_path, EDGES.clear(), "edges.parquet")
+    path = write_input(FRAME.clear(), tmp_path / "none.parquet")
+    edges = write_input(EDGES.clear(), tmp_path / "edges.parquet")
     for show in ("scores", "clusters", "nodes"):
         call = ("graph", path, *NODES, "--edges", edges, *ENDS, "--show", show)
         note = noted(*call, "--engine", engine_name)[1]
         assert note == f"clustereval: {path}: no rows with an id and a cluster\n"
-    labels = write_table(tmp_path, TOPICS.clear(), "labels.parquet")
-    clusters = write_table(tmp_path, GROUPS.clear(), "clusters.parquet")
+    labels = write_input(TOPICS.clear(), tmp_path / "labels.parquet")
+    clusters = write_input(GROUPS.clear(), tmp_path / "clusters.parquet")
     note = noted("overlapping", labels, clusters, *MEMBERSHIPS, "--engine", engine_name)[1]
     assert note == f"clustereval: {labels}: no rows with an id and a label or a cluster\n"
-    some = write_table(tmp_path, GROUPS, "1.parquet")
+    some = write_input(GROUPS, tmp_path / "1.parquet")
     assert noted("overlapping", labels, some, *MEMBERSHIPS, "--engine", engine_name)[1] == ""
 
 
@@ -242,21 +225,21 @@ def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kinds", [("parquet", "arrow"), ("csv", "csv"), ("duckdb", "parquet")])
 def test_overlapping(run: Run, engine_name: str, tmp_path: Path, kinds: tuple[str, str]) -> None:
     labels, clusters = (
-        write_table(tmp_path, frame, f"{name}.{kind}")
+        write_input(frame, tmp_path / f"{name}.{kind}")
         for frame, name, kind in zip((TOPICS, GROUPS), ("topics", "groups"), kinds, strict=True)
     )
     options = ("--beta", "2", "--engine", engine_name)
     call = ("overlapping", labels, clusters, *MEMBERSHIPS, *options)
-    rows = graph_rows(run, *call)
+    rows = json_rows(run, *call)
     columns = (TOPICS, GROUPS, "doc", "topic", "group")
     assert rows == near_rows(ce.overlapping_report(*columns, beta=2).rows(named=True))
-    parts = graph_rows(run, *call, "--partition-by", "day")
+    parts = json_rows(run, *call, "--partition-by", "day")
     assert [(str(row["day"]), row["n"]) for row in parts] == [("1", 4)]
 
 
 def test_the_table_of_overlapping(run: Run, tmp_path: Path) -> None:
-    labels = write_table(tmp_path, TOPICS, "topics.csv")
-    clusters = write_table(tmp_path, GROUPS, "groups.csv")
+    labels = write_input(TOPICS, tmp_path / "topics.csv")
+    clusters = write_input(GROUPS, tmp_path / "groups.csv")
     table = run("overlapping", labels, clusters, *MEMBERSHIPS, *QUICK)
     assert table.startswith(f"{labels}, {clusters}: id doc, label topic, cluster group\n\n")
     assert list(values(table)) == ce.overlapping_report(
@@ -265,8 +248,8 @@ def test_the_table_of_overlapping(run: Run, tmp_path: Path) -> None:
 
 
 def test_mistakes_of_overlapping(fail: Fail, tmp_path: Path) -> None:
-    labels = write_table(tmp_path, TOPICS, "topics.parquet")
-    clusters = write_table(tmp_path, GROUPS, "groups.parquet")
+    labels = write_input(TOPICS, tmp_path / "topics.parquet")
+    clusters = write_input(GROUPS, tmp_path / "groups.parquet")
     for engine in ENGINE_NAMES:
         call = ("overlapping", labels, clusters, *MEMBERSHIPS, "--engine", engine)
         assert fail(*call, "--label", "topics").startswith(f"{labels}: label: column 'topics' not")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+
+from tests.support.command_line import json_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +54,6 @@ def test_bytes_are_hexadecimal_digits(run: Run, engine_name: str, tmp_path: Path
     path = tmp_path / "bytes.parquet"
     pl.DataFrame({"key": [b"\xff\xfe", b"\x00", b"a"]}).write_parquet(path)
     call = ("clusters", str(path), "--label", "key", "--cluster", "key", "--engine", engine_name)
-    found = json.loads(run(*call, "--format", "json"))
+    found = json_rows(run, *call)
     assert sorted(row["cluster"] for row in found) == ["00", "61", "fffe"]
     assert "\nfffe,1," in run(*call, "--format", "csv")

@@ -19,13 +19,6 @@ VARIANTS = [name for name, report in REPORTS.items() if "noise" in report.defaul
 LABELED = ("--label", "species", "--cluster", "cluster")
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    path = tmp_path / "table.parquet"
-    FRAME.write_parquet(path)
-    return path
-
-
 def notes_of(noted: Noted, *call: str | Path) -> list[str]:
     """The lines on standard error, but for those on the engine and on rows that are left out."""
     errors = TOLD_BY_COUNTS.sub("", noted(*call)[1])
@@ -41,10 +34,10 @@ def test_a_cluster_that_no_row_has(noted: Noted, variant: str) -> None:
     assert ": no row has cluster -99; the clusters are " in note
 
 
-def test_the_note_names_some_clusters(noted: Noted, table: Path, tmp_path: Path) -> None:
+def test_the_note_names_some_clusters(noted: Noted, parquet: Path, tmp_path: Path) -> None:
     noise = ("--noise=-99", "--noise-as=drop")
-    [note] = notes_of(noted, "external", table, *LABELED, *noise)
-    assert note == f"clustereval: {table}: no row has cluster -99; the clusters are -1, 0, 1"
+    [note] = notes_of(noted, "external", parquet, *LABELED, *noise)
+    assert note == f"clustereval: {parquet}: no row has cluster -99; the clusters are -1, 0, 1"
     one, many = tmp_path / "one.csv", tmp_path / "many.csv"
     pl.DataFrame({"species": ["a", "b"], "cluster": [3, 3]}).write_csv(one)
     pl.DataFrame({"species": ["a"] * 9, "cluster": [*"ihgfedcba"]}).write_csv(many)
@@ -57,10 +50,10 @@ def test_the_note_names_some_clusters(noted: Noted, table: Path, tmp_path: Path)
     assert note.endswith("no row has cluster -99; the clusters are a, b, c, d, e")
 
 
-def test_a_cluster_that_a_row_has(noted: Noted, table: Path, tmp_path: Path) -> None:
+def test_a_cluster_that_a_row_has(noted: Noted, parquet: Path, tmp_path: Path) -> None:
     """Also where it does not count, since it has no label."""
     for command in ("external", "clusters"):
-        assert notes_of(noted, command, table, *LABELED, "--noise=-1", "--noise-as=drop") == []
+        assert notes_of(noted, command, parquet, *LABELED, "--noise=-1", "--noise-as=drop") == []
     lost = tmp_path / "lost.parquet"
     FRAME.with_columns(species=pl.when(pl.col("cluster") != -1).then("species")).write_parquet(lost)
     assert notes_of(noted, "external", lost, *LABELED, "--noise=-1", "--noise-as=drop") == []
@@ -83,15 +76,15 @@ def test_no_rows_have_a_note_of_their_own(noted: Noted, tmp_path: Path) -> None:
     assert note.endswith("no rows")
 
 
-def test_the_page_says_so_too(noted: Noted, table: Path) -> None:
-    page, errors = noted("report", table, *LABELED, "--noise=-99", "--noise-as=drop")
+def test_the_page_says_so_too(noted: Noted, parquet: Path) -> None:
+    page, errors = noted("report", parquet, *LABELED, "--noise=-99", "--noise-as=drop")
     words = "no row has cluster -99; the clusters are -1, 0, 1"
     assert f"{words}\n" in errors
     assert f"{words}." in page
 
 
-def test_noise_without_a_choice(fail: Fail, table: Path) -> None:
-    error = fail("report", table, *LABELED, "--noise=-1")
+def test_noise_without_a_choice(fail: Fail, parquet: Path) -> None:
+    error = fail("report", parquet, *LABELED, "--noise=-1")
     assert (
         "noise_as: expected one of 'cluster', 'drop', 'singletons', got NULL; choose how" in error
     )

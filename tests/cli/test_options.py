@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import sys
 from dataclasses import FrozenInstanceError
@@ -30,6 +29,7 @@ from tests.support.command_line import (
     Fail,
     Noted,
     Run,
+    json_rows,
     report_rows,
 )
 
@@ -78,8 +78,8 @@ def test_options_reach_the_engine(run: Run, engine_name: str) -> None:
 def test_generalized_indices_of_dunn(run: Run, engine_name: str) -> None:
     """Without the option they are NULL, and the terminal leaves them out."""
     call = ("dunn", IRIS, *FLOWERS, "--engine", engine_name)
-    [row] = json.loads(run(*call, "--format", "json"))
-    [full] = json.loads(run(*call, "--generalized", "--format", "json"))
+    [row] = json_rows(run, *call)
+    [full] = json_rows(run, *call, "--generalized")
     generalized = {name for name in row if name.startswith("gdi_")}
     assert len(generalized) == 18
     assert {row[name] for name in generalized} == {None}

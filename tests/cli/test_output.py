@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import shutil
 from pathlib import Path
@@ -24,33 +23,29 @@ from tests.support.command_line import (
     Fail,
     Run,
     assert_scores_of_points,
+    json_rows,
     report_rows,
 )
 from tests.support.compare import assert_rows
 
 
 @DUCKDB_AT_THE_GATE
-def test_formats_agree(run: Run, engine_name: str, tmp_path: Path) -> None:
-    arguments = ("external", RUNS, *CLUSTER, "--partition-by", "run", "--engine", engine_name)
-    rows = json.loads(run(*arguments, "--format", "json"))
-    from_csv = pl.read_csv(io.StringIO(run(*arguments, "--format", "csv")))
+@pytest.mark.parametrize(
+    ("call", "key"),
+    [(("external", RUNS, *CLUSTER), "run"), (("internal", IRIS, *FLOWERS), "species")],
+    ids=["labels", "points"],
+)
+def test_formats_agree(
+    run: Run, engine_name: str, tmp_path: Path, call: tuple[str, ...], key: str
+) -> None:
+    call = (*call, "--partition-by", key, "--engine", engine_name)
+    rows = json_rows(run, *call)
+    from_csv = pl.read_csv(io.StringIO(run(*call, "--format", "csv")))
     assert_rows(from_csv.rows(named=True), rows)
     path = tmp_path / "report.parquet"
-    assert run(*arguments, "--output", path) == ""
+    assert run(*call, "--output", path) == ""
     assert_rows(pl.read_parquet(path).rows(named=True), rows)
-    assert list(rows[0])[:3] == ["run", "n", "n_dropped"]
-
-
-@DUCKDB_AT_THE_GATE
-def test_formats_of_points_agree(run: Run, engine_name: str, tmp_path: Path) -> None:
-    arguments = ("internal", IRIS, *FLOWERS, "--partition-by", "species", "--engine", engine_name)
-    rows = json.loads(run(*arguments, "--format", "json"))
-    from_csv = pl.read_csv(io.StringIO(run(*arguments, "--format", "csv")))
-    assert_rows(from_csv.rows(named=True), rows)
-    path = tmp_path / "report.parquet"
-    assert run(*arguments, "--output", path) == ""
-    assert_rows(pl.read_parquet(path).rows(named=True), rows)
-    assert list(rows[0])[:3] == ["species", "n", "n_dropped"]
+    assert list(rows[0])[:3] == [key, "n", "n_dropped"]
 
 
 @pytest.mark.gate

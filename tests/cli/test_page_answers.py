@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import polars as pl
 import pytest
 
@@ -14,7 +12,7 @@ import polars_clustereval as ce
 from polars_clustereval.page import partitions
 from polars_clustereval.page.answers import Answer, describe_clusters, list_answers, list_steps
 from polars_clustereval.page.numbers import show_number
-from tests.support.command_line import IRIS, KMEANS, QUICK, WIDE, Fail, Run
+from tests.support.command_line import IRIS, KMEANS, QUICK, WIDE, Fail, Run, json_rows, write_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -348,10 +346,10 @@ def test_findings_on_the_terminal(run: Run, engine_name: str) -> None:
 def test_findings_on_labels_and_points_in_one_table(run: Run, engine_name: str) -> None:
     given = (IRIS, "--cluster", "species", "--engine", engine_name)
     label, vector = ("--label", "kmeans"), ("--vector", "sepal_length,sepal_width")
-    options = ("--distance", "cityblock", "--format", "json")
-    of_labels = json.loads(run("findings", *given, *label, "--format", "json"))
-    of_points = json.loads(run("findings", *given, *vector, *options))
-    both = json.loads(run("findings", *given, *label, *vector, *options))
+    distance = ("--distance", "cityblock")
+    of_labels = json_rows(run, "findings", *given, *label)
+    of_points = json_rows(run, "findings", *given, *vector, *distance)
+    both = json_rows(run, "findings", *given, *label, *vector, *distance)
     assert of_labels
     assert of_points
     assert len(both) == len(of_labels) + len(of_points)
@@ -369,7 +367,7 @@ def test_a_finding_on_rows_is_not_repeated(run: Run, fail: Fail, tmp_path: Path)
     path = tmp_path / "few.csv"
     path.write_text("g,l,k,x\n" + "".join(f"{i % 2},a,{i},{i}\n" for i in range(8)))
     both = ("--label", "l", "--cluster", "k", "--vector", "x")
-    found = json.loads(run("findings", path, *both, "--partition-by", "g", "--format", "json"))
+    found = json_rows(run, "findings", path, *both, "--partition-by", "g")
     assert len(found) == len({(x["g"], x["code"], x["cluster"], x["finding"]) for x in found})
     assert [x["g"] for x in found] == sorted(x["g"] for x in found)
     words = "--weight cannot be combined with --vector x: drop one"
@@ -431,17 +429,9 @@ def regions() -> pl.DataFrame:
 PARTITIONS = ("--partition-by", "region")
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", "database"])
+@pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", "duckdb"])
 def test_a_section_for_each_partition_the_worst_first(run: Run, tmp_path: Path, kind: str) -> None:
-    path = tmp_path / f"rows.{kind}"
-    writers: dict[str, Callable[[pl.DataFrame], object]] = {
-        "parquet": lambda frame: frame.write_parquet(path),
-        "csv": lambda frame: frame.write_csv(path),
-        "arrow": lambda frame: frame.write_ipc(path),
-        "database": lambda frame: write_database_table(frame, tmp_path / "rows.duckdb"),
-    }
-    writers[kind](regions())
-    given = f"{tmp_path / 'rows.duckdb'}::rows" if kind == "database" else path
+    given = write_input(regions(), tmp_path / f"rows.{kind}")
     markdown = page(run, given, *PARTITIONS)
     titles = re.findall(r"^## (.*)$", markdown, re.MULTILINE)
     worst_first = ["region south", "region NULL", "region east", "region north"]
@@ -462,12 +452,6 @@ def test_a_section_for_each_partition_the_worst_first(run: Run, tmp_path: Path, 
     words = "(at least 80 % of each of 2 labels) have its most frequent label"
     assert f"50 % of the cluster's 200 rows {words}" in merged
     assert "partition_by := " in markdown.split("## SQL")[1]
-
-
-def write_database_table(frame: pl.DataFrame, path: Path) -> None:
-    with duckdb.connect(path) as connection:
-        connection.register("frame", frame)
-        connection.execute("CREATE TABLE rows AS FROM frame")
 
 
 def test_a_section_is_the_page_of_its_rows(run: Run, write_points: Callable[..., Path]) -> None:

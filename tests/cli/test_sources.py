@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -27,34 +28,16 @@ from tests.support.command_line import (
     report_rows,
     start,
     values,
+    write_input,
 )
 from tests.support.compare import assert_rows
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.support.command_line import Fail, Noted, Run
 
 pytestmark = pytest.mark.gate
 
 COLUMNS = ("--label", "species", "--cluster", "cluster")
-
-
-def write_file(frame: pl.DataFrame, path: Path) -> Path:
-    """Write a frame in the format of the path's ending."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.name.endswith(".gz"):
-        plain = path.with_suffix("")
-        write_file(frame, plain)
-        path.write_bytes(gzip.compress(plain.read_bytes()))
-        plain.unlink()
-    elif path.suffix in (".jsonl", ".ndjson"):
-        frame.write_ndjson(path)
-    elif path.suffix in (".arrow", ".feather", ".ipc"):
-        frame.write_ipc(path)
-    else:
-        getattr(frame, f"write_{path.suffix[1:]}")(path)
-    return path
 
 
 # Kinds
@@ -67,8 +50,7 @@ KINDS = [
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_file_of_every_kind(run: Run, engine_name: str, tmp_path: Path, name: str) -> None:
-    path = write_file(FRAME, tmp_path / name.lower())
-    path = path.rename(tmp_path / name)
+    path = Path(write_input(FRAME, tmp_path / name.lower())).rename(tmp_path / name)
     columns = (*COLUMNS, "--weight", "n", "--partition-by", "run", "--engine", engine_name)
     found = report_rows(run, path, *columns)
     assert_rows(found, report_of(FRAME, weight="n", partition_by="run"))
@@ -79,7 +61,7 @@ def test_a_file_of_every_kind(run: Run, engine_name: str, tmp_path: Path, name: 
 def test_vectors_in_a_file_of_every_kind(
     run: Run, engine_name: str, tmp_path: Path, name: str
 ) -> None:
-    path = write_file(POINTS, tmp_path / name)
+    path = write_input(POINTS, tmp_path / name)
     for vector in ("list", "x,y"):
         call = ("--vector", vector, "--cluster", "cluster", "--engine", engine_name)
         assert_scores_of_points(
@@ -165,31 +147,29 @@ def test_an_empty_file(fail: Fail, engine_name: str, tmp_path: Path, name: str) 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "ndjson", "arrow"])
 def test_several_files(run: Run, engine_name: str, tmp_path: Path, ending: str) -> None:
     """Given one by one, in another order of columns, and by a pattern."""
-    first = write_file(FRAME.head(2), tmp_path / f"part 1.{ending}")
-    other = write_file(FRAME[2:].select(reversed(FRAME.columns)), tmp_path / f"part 2.{ending}")
+    first = write_input(FRAME.head(2), tmp_path / f"part 1.{ending}")
+    other = write_input(FRAME[2:].select(reversed(FRAME.columns)), tmp_path / f"part 2.{ending}")
     engine = ("--engine", engine_name)
     expected = report_of(FRAME)
-    assert_rows(
-        json.loads(run("external", first, other, *COLUMNS, *engine, "--format=json")), expected
-    )
+    assert_rows(report_rows(run, first, other, *COLUMNS, *engine), expected)
     assert_rows(report_rows(run, tmp_path / f"part *.{ending}", *COLUMNS, *engine), expected)
     assert_rows(report_rows(run, tmp_path / "**" / f"part*{ending}", *COLUMNS, *engine), expected)
 
 
 @DUCKDB_AT_THE_GATE
 def test_a_file_whose_name_is_a_pattern(run: Run, engine_name: str, tmp_path: Path) -> None:
-    write_file(FRAME, tmp_path / "part 1.csv")
-    path = write_file(FRAME.head(2), tmp_path / "part [1]*.csv")
+    write_input(FRAME, tmp_path / "part 1.csv")
+    path = write_input(FRAME.head(2), tmp_path / "part [1]*.csv")
     assert_rows(report_rows(run, path, *COLUMNS, "--engine", engine_name), report_of(FRAME.head(2)))
 
 
 def test_a_folder_of_parquet_files(run: Run, engine_name: str, tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    write_file(FRAME.head(2), folder / "a.parquet")
-    write_file(FRAME[2:], folder / "key=1" / "b.PARQUET".lower())
-    write_file(FRAME, folder / "_temporary" / "c.parquet")
-    write_file(FRAME, folder / ".d.parquet")
-    write_file(FRAME, folder / "e.csv")
+    write_input(FRAME.head(2), folder / "a.parquet")
+    write_input(FRAME[2:], folder / "key=1" / "b.PARQUET".lower())
+    write_input(FRAME, folder / "_temporary" / "c.parquet")
+    write_input(FRAME, folder / ".d.parquet")
+    write_input(FRAME, folder / "e.csv")
     (folder / "_SUCCESS").touch()
     assert_rows(report_rows(run, folder, *COLUMNS, "--engine", engine_name), report_of(FRAME))
 
@@ -198,8 +178,8 @@ def test_a_folder_of_parquet_files(run: Run, engine_name: str, tmp_path: Path) -
 def test_files_with_other_columns(
     fail: Fail, engine_name: str, tmp_path: Path, ending: str
 ) -> None:
-    first = write_file(FRAME, tmp_path / f"1.{ending}")
-    other = write_file(FRAME.drop("cluster"), tmp_path / f"2.{ending}")
+    first = write_input(FRAME, tmp_path / f"1.{ending}")
+    other = write_input(FRAME.drop("cluster"), tmp_path / f"2.{ending}")
     error = fail("external", first, other, *COLUMNS, "--engine", engine_name)
     assert error.startswith(f"{first} and 1 more file: ")
     assert str(other) in error
@@ -208,15 +188,15 @@ def test_files_with_other_columns(
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
 def test_files_with_other_types(fail: Fail, engine_name: str, tmp_path: Path, ending: str) -> None:
-    first = write_file(FRAME, tmp_path / f"1.{ending}")
-    other = write_file(FRAME.cast({"cluster": pl.String}), tmp_path / f"2.{ending}")
+    first = write_input(FRAME, tmp_path / f"1.{ending}")
+    other = write_input(FRAME.cast({"cluster": pl.String}), tmp_path / f"2.{ending}")
     error = fail("external", first, other, *COLUMNS, "--engine", engine_name)
     expected = f"{other}: expected the same columns as {first}: column cluster (Int64), got String"
     assert error == f"{first} and 1 more file: {expected}"
 
 
 def test_mistakes_with_several_files(fail: Fail, tmp_path: Path, database: str) -> None:
-    first, other = (write_file(FRAME, tmp_path / f"f.{ending}") for ending in ("csv", "parquet"))
+    first, other = (write_input(FRAME, tmp_path / f"f.{ending}") for ending in ("csv", "parquet"))
     odd = tmp_path / "odd.csv"
     odd.write_text("species;cluster\na;1\n", encoding="utf-8")
     (tmp_path / "folder").mkdir()
@@ -236,7 +216,7 @@ def test_mistakes_with_several_files(fail: Fail, tmp_path: Path, database: str) 
 
 
 def test_the_output_is_none_of_the_files(fail: Fail, tmp_path: Path) -> None:
-    first, other = (write_file(FRAME, tmp_path / f"{i}.csv") for i in range(2))
+    first, other = (write_input(FRAME, tmp_path / f"{i}.csv") for i in range(2))
     error = fail("external", first, other, *COLUMNS, *QUICK, "--output", other)
     assert error == f"--output: expected a file other than the input, got {other}"
 
@@ -277,7 +257,7 @@ def test_standard_input_beside_a_file(
     fail: Fail, engine_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Errors name standard input, not the temporary file with its content."""
-    path = write_file(FRAME, tmp_path / "f.csv")
+    path = write_input(FRAME, tmp_path / "f.csv")
     columns = (*COLUMNS, "--engine", engine_name)
     text = FRAME.write_csv().encode()
     odd = b"species;cluster\na;1\n"
@@ -296,7 +276,7 @@ def test_standard_input_beside_a_file(
         assert error.startswith(words)
         assert "clustereval-" not in error
     give(monkeypatch, text)
-    error = fail("external", "-", write_file(FRAME, tmp_path / "f.parquet"), *columns)
+    error = fail("external", "-", write_input(FRAME, tmp_path / "f.parquet"), *columns)
     assert error.startswith("expected files of one kind, got standard input and ")
 
 
@@ -310,7 +290,7 @@ def test_a_file_under_two_names(
     fail: Fail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = write_file(FRAME, tmp_path / "f.csv")
+    path = write_input(FRAME, tmp_path / "f.csv")
     (tmp_path / "link.csv").symlink_to(path)
     for other in ("./f.csv", "../" + tmp_path.name + "/f.csv", "link.csv", str(path)):
         error = fail("external", "f.csv", other, *COLUMNS, *QUICK)
@@ -331,7 +311,7 @@ def test_a_path_of_no_regular_file(fail: Fail, tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes in the file system, as Unix has them")
 @pytest.mark.gate
 def test_a_pipe_of_the_shell(tmp_path: Path) -> None:
-    path = write_file(FRAME, tmp_path / "f.csv")
+    path = write_input(FRAME, tmp_path / "f.csv")
     command = f"{sys.executable} -m polars_clustereval external <(cat '{path}') {' '.join(COLUMNS)}"
     process = subprocess.run(["bash", "-c", command], capture_output=True, check=False, timeout=60)
     assert process.returncode == 2
@@ -363,7 +343,7 @@ def test_vectors_as_text(
             connection.register("frame", frame)
             connection.execute("CREATE TABLE rows AS FROM frame")
     else:
-        write_file(frame, path)
+        write_input(frame, path)
     file = f"{path}::rows" if kind == "duckdb" else path
     call = ("--vector", "vec", "--cluster", "cluster", "--partition-by", "run")
     found = report_rows(run, file, *call, "--engine", engine_name, of="internal")
@@ -427,7 +407,7 @@ def test_quoted_thousands_make_no_vectors(fail: Fail, engine_name: str, tmp_path
 def test_noise_of_json_is_written_as_in_the_file(
     run: Run, noted: Noted, engine_name: str, tmp_path: Path
 ) -> None:
-    path = write_file(FRAME.cast({"cluster": pl.Float64}), tmp_path / "f.json")
+    path = write_input(FRAME.cast({"cluster": pl.Float64}), tmp_path / "f.json")
     options = (*COLUMNS, "--noise-as", "drop", "--engine", engine_name)
     [row] = report_rows(run, path, *options, "--noise", "-1.0")
     assert row["n_noise"] == 1
@@ -441,7 +421,7 @@ def test_json_files_with_other_columns(
     fail: Fail, engine_name: str, tmp_path: Path, missing: int
 ) -> None:
     frames = [FRAME.drop("cluster") if i == missing else FRAME for i in range(2)]
-    first, other = (write_file(frame, tmp_path / f"{i}.ndjson") for i, frame in enumerate(frames))
+    first, other = (write_input(frame, tmp_path / f"{i}.ndjson") for i, frame in enumerate(frames))
     error = fail("external", first, other, *COLUMNS, "--engine", engine_name)
     if missing:
         words = f"{other}: expected the columns of {first} (species, cluster, run, n, half), "
@@ -451,11 +431,11 @@ def test_json_files_with_other_columns(
 
 
 def test_json_files_differ_in_types_and_order(run: Run, engine_name: str, tmp_path: Path) -> None:
-    first = write_file(FRAME.head(2), tmp_path / "1.json")
+    first = write_input(FRAME.head(2), tmp_path / "1.json")
     other = FRAME[2:].select(reversed(FRAME.columns)).cast({"cluster": pl.String})
-    other_path = write_file(other.with_columns(more=1), tmp_path / "2.json")
-    call = ("external", first, other_path, *COLUMNS, "--format=json", "--engine", engine_name)
-    assert_rows(json.loads(run(*call)), report_of(FRAME))
+    other_path = write_input(other.with_columns(more=1), tmp_path / "2.json")
+    call = (first, other_path, *COLUMNS, "--engine", engine_name)
+    assert_rows(report_rows(run, *call), report_of(FRAME))
 
 
 LARGE = ("12345678901234567890123", "12345678901234567890124")

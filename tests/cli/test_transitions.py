@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import polars as pl
 import pytest
 
@@ -18,6 +16,8 @@ from tests.support.command_line import (
     Fail,
     Noted,
     Run,
+    json_rows,
+    write_input,
 )
 
 if TYPE_CHECKING:
@@ -33,12 +33,6 @@ AFTER = pl.DataFrame({"id": [1, 2, 3, 4, 5], "cluster": list("xxyzx"), "run": [1
 WANTED = [("a", "x", "grown"), ("b", None, "split"), ("b", "y", "split"), ("b", "z", "split")]
 
 
-def transition_rows(run: Run, *call: str | Path) -> list[dict[str, Any]]:
-    rows = json.loads(run(*call, "--format", "json"))
-    assert isinstance(rows, list)
-    return rows
-
-
 def words(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [(row["cluster_before"], row["cluster_after"], row["transition"]) for row in rows]
 
@@ -47,7 +41,7 @@ def words(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 def test_the_rows_are_those_of_the_function(run: Run, engine_name: str, show: str) -> None:
     options = {} if show == "affected" else {"threshold": 0.4}
     given = [text for name, value in options.items() for text in (f"--{name}", str(value))]
-    rows = transition_rows(run, *CALL, "--show", show, *given, "--engine", engine_name)
+    rows = json_rows(run, *CALL, "--show", show, *given, "--engine", engine_name)
     wanted = FUNCTIONS[show](*FRAMES, "id", "cluster", **options).rows(named=True)
     assert [list(row) for row in rows] == [list(row) for row in wanted]
     for row, other in zip(rows, wanted, strict=True):
@@ -58,37 +52,19 @@ def test_the_rows_are_those_of_the_function(run: Run, engine_name: str, show: st
 
 def test_the_terminal_shows_changes_first(run: Run, tmp_path: Path) -> None:
     after = BEFORE.with_columns(cluster=pl.Series(["x", "x", "y", "z"]))
-    paths = [write_night(tmp_path, frame, f"{i}.csv") for i, frame in enumerate((BEFORE, after))]
+    paths = [write_input(frame, tmp_path / f"{i}.csv") for i, frame in enumerate((BEFORE, after))]
     table = run("transitions", *paths, *COLUMNS, *QUICK).splitlines()
     words = [word for line in table for word in line.split() if word in ("split", "kept")]
     assert words[:4] == ["split", "split", "split", "kept"]
-    rows = transition_rows(run, "transitions", *paths, *COLUMNS)
+    rows = json_rows(run, "transitions", *paths, *COLUMNS)
     assert [row["transition"] for row in rows] == ["kept", "split", "split", "split"]
 
 
 def test_options_reach_the_function(run: Run, engine_name: str) -> None:
     options = ("--min-share", "0.35", "--noise", "5", "--noise-as", "drop")
-    rows = transition_rows(run, *CALL, *options, "--engine", engine_name)
+    rows = json_rows(run, *CALL, *options, "--engine", engine_name)
     wanted = ce.run_transitions(*FRAMES, "id", "cluster", min_share=0.35, noise=5, noise_as="drop")
     assert words(rows) == wanted.select("cluster_before", "cluster_after", "transition").rows()
-
-
-def write_night(folder: Path, frame: pl.DataFrame, name: str) -> str:
-    path = folder / name
-    if path.suffix == ".csv":
-        frame.write_csv(path)
-    elif path.suffix == ".json":
-        frame.with_columns(pl.col("id", "run").cast(pl.String)).write_json(path)
-    elif path.suffix == ".arrow":
-        frame.write_ipc(path)
-    elif path.suffix == ".parquet":
-        frame.write_parquet(path)
-    else:
-        with duckdb.connect(str(path)) as connection:
-            connection.register("frame", frame)
-            connection.execute("CREATE TABLE night AS FROM frame")
-        return f"{path}::night"
-    return str(path)
 
 
 @pytest.mark.parametrize(
@@ -103,13 +79,14 @@ def write_night(folder: Path, frame: pl.DataFrame, name: str) -> str:
 def test_two_kinds_of_files(
     run: Run, engine_name: str, tmp_path: Path, kinds: tuple[str, str]
 ) -> None:
+    texts = [frame.cast({"id": pl.String, "run": pl.String}) for frame in (BEFORE, AFTER)]
     paths = [
-        write_night(tmp_path, frame, f"{name}.{kind}")
-        for frame, name, kind in zip((BEFORE, AFTER), ("one", "two"), kinds, strict=True)
+        write_input(text if kind == "json" else frame, tmp_path / f"{i}.{kind}")
+        for i, (frame, text, kind) in enumerate(zip((BEFORE, AFTER), texts, kinds, strict=True))
     ]
-    rows = transition_rows(run, "transitions", *paths, *COLUMNS, "--engine", engine_name)
+    rows = json_rows(run, "transitions", *paths, *COLUMNS, "--engine", engine_name)
     assert words(rows) == WANTED
-    rows = transition_rows(
+    rows = json_rows(
         run, "transitions", *paths, *COLUMNS, "--partition-by", "run", "--engine", engine_name
     )
     assert words(rows) == WANTED
@@ -117,7 +94,7 @@ def test_two_kinds_of_files(
 
 
 def test_the_formats(run: Run, tmp_path: Path) -> None:
-    paths = [write_night(tmp_path, frame, f"{frame.height}.parquet") for frame in (BEFORE, AFTER)]
+    paths = [write_input(frame, tmp_path / f"{frame.height}.parquet") for frame in (BEFORE, AFTER)]
     lines = run("transitions", *paths, *COLUMNS, "--format", "csv").splitlines()
     assert lines[0].startswith("cluster_before,cluster_after,transition,ambiguity,")
     assert lines[2] == "b,,split,,2,2,2,0,0,1,2,1.0,1.0"
@@ -140,7 +117,7 @@ def test_the_tables(run: Run) -> None:
 
 
 def test_several_partitions_of_drift(run: Run, tmp_path: Path) -> None:
-    paths = [write_night(tmp_path, frame, f"{frame.height}.parquet") for frame in (BEFORE, AFTER)]
+    paths = [write_input(frame, tmp_path / f"{frame.height}.parquet") for frame in (BEFORE, AFTER)]
     call = ("transitions", *paths, *COLUMNS, "--show", "drift", "--partition-by", "run")
     table = run(*call, *QUICK)
     assert "population_stability_index" in table
@@ -149,18 +126,18 @@ def test_several_partitions_of_drift(run: Run, tmp_path: Path) -> None:
 def test_standard_input(
     run: Run, fail: Fail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write_night(tmp_path, BEFORE, "one.csv")
+    path = write_input(BEFORE, tmp_path / "one.csv")
     given = tmp_path / "given.csv"
     AFTER.write_csv(given)
     with given.open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
-        assert words(transition_rows(run, "transitions", path, "-", *COLUMNS)) == WANTED
+        assert words(json_rows(run, "transitions", path, "-", *COLUMNS)) == WANTED
     assert fail("transitions", "-", "-", *COLUMNS) == "standard input: given twice"
 
 
 @DUCKDB_AT_THE_GATE
 def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
-    path = write_night(tmp_path, BEFORE.clear(), "none.parquet")
+    path = write_input(BEFORE.clear(), tmp_path / "none.parquet")
     for show in ("clusters", "drift"):
         call = ("transitions", path, path, *COLUMNS, "--show", show, "--engine", engine_name)
         assert noted(*call)[1] == f"clustereval: {path}: no rows with an id and a cluster\n"
@@ -168,8 +145,7 @@ def test_no_rows(noted: Noted, engine_name: str, tmp_path: Path) -> None:
 
 def test_nothing_has_moved(run: Run) -> None:
     assert (
-        transition_rows(run, "transitions", NIGHTS[0], NIGHTS[0], *COLUMNS, "--show", "ids", *QUICK)
-        == []
+        json_rows(run, "transitions", NIGHTS[0], NIGHTS[0], *COLUMNS, "--show", "ids", *QUICK) == []
     )
 
 
@@ -190,7 +166,7 @@ def test_mistakes(fail: Fail, engine_name: str, options: tuple[str, ...], text: 
 
 def test_a_column_that_one_file_lacks(fail: Fail, engine_name: str, tmp_path: Path) -> None:
     paths = [
-        write_night(tmp_path, frame, f"{frame.height}.parquet")
+        write_input(frame, tmp_path / f"{frame.height}.parquet")
         for frame in (BEFORE, AFTER.rename({"cluster": "groups"}))
     ]
     call = (*COLUMNS, "--engine", engine_name)
@@ -200,7 +176,10 @@ def test_a_column_that_one_file_lacks(fail: Fail, engine_name: str, tmp_path: Pa
 
 
 def test_ids_of_two_types(fail: Fail, engine_name: str, tmp_path: Path) -> None:
-    paths = [write_night(tmp_path, BEFORE, "one.parquet"), write_night(tmp_path, AFTER, "two.csv")]
+    paths = [
+        write_input(BEFORE, tmp_path / "one.parquet"),
+        write_input(AFTER, tmp_path / "two.csv"),
+    ]
     error = fail("transitions", *paths, *COLUMNS, "--engine", engine_name)
     assert error.startswith(f"{paths[0]}, {paths[1]}: id: expected the same type in both runs")
 
@@ -211,8 +190,8 @@ def test_options_that_a_table_does_not_have(fail: Fail) -> None:
 
 
 def test_outputs_that_cannot_be(fail: Fail, tmp_path: Path) -> None:
-    path = write_night(tmp_path, BEFORE, "one.parquet")
-    other = write_night(tmp_path, AFTER, "two.parquet")
+    path = write_input(BEFORE, tmp_path / "one.parquet")
+    other = write_input(AFTER, tmp_path / "two.parquet")
     error = fail("transitions", other, path, *COLUMNS, "--output", path)
     assert error.startswith("--output: expected a file other than the input")
     error = fail("transitions", other, path, *COLUMNS, "--format", "parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -133,12 +135,38 @@ def values(table: str) -> dict[str, list[str]]:
     }
 
 
-def report_rows(
-    run: Run, file: str | Path, *arguments: str | Path, of: str = "external"
-) -> list[dict[str, object]]:
-    rows = json.loads(run(of, file, *arguments, "--format", "json"))
+def json_rows(run: Run, *call: str | Path) -> list[dict[str, Any]]:
+    rows = json.loads(run(*call, "--format", "json"))
     assert isinstance(rows, list)
     return rows
+
+
+def report_rows(
+    run: Run, file: str | Path, *arguments: str | Path, of: str = "external"
+) -> list[dict[str, Any]]:
+    return json_rows(run, of, file, *arguments)
+
+
+def write_input(frame: pl.DataFrame, path: Path) -> str:
+    """Write a frame in the format of the path's ending, and return what a call takes for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".gz":
+        plain = path.with_suffix("")
+        write_input(frame, plain)
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+        plain.unlink()
+    elif path.suffix == ".duckdb":
+        with duckdb.connect(str(path)) as connection:
+            connection.register("frame", frame)
+            connection.execute("CREATE TABLE rows AS FROM frame")
+        return f"{path}::rows"
+    elif path.suffix in (".jsonl", ".ndjson"):
+        frame.write_ndjson(path)
+    elif path.suffix in (".arrow", ".feather", ".ipc"):
+        frame.write_ipc(path)
+    else:
+        getattr(frame, f"write_{path.suffix[1:]}")(path)
+    return str(path)
 
 
 def near_rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

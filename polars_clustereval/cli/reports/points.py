@@ -53,11 +53,7 @@ _INTERNAL = Report(
 
 
 def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the silhouette report with its texts adapted to the method and the tolerance.
-
-    For a sample, the limits hold only with the given confidence. With a tolerance, the score is an
-    estimate of the exact score.
-    """
+    """Return the silhouette report with its texts adapted to its arguments."""
     heading = report.heading
     method: str = arguments["method"]
     texts = _TEXTS_OF_METHODS.get(method, {})
@@ -199,7 +195,7 @@ _SAMPLES = Report(
 
 
 def _adapt_to_generalized(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report, with the generalized indices included only if the user requests them."""
+    """Return the report with the generalized indices only if the user requests them."""
     generalized = tuple(x for x in report.meanings if x.startswith("gdi_"))
     if arguments["generalized"]:
         return replace(report, comparison=(*report.comparison, *generalized))
