@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 _SUMMED_DISTANCES = ("sqeuclidean", "cosine")
 
 
-def check_kept_cells(
-    name: str, label: str | None, cluster: str | None, *others: str | float | bool | None
-) -> None:
-    """Raise an error unless `label` and `cluster` are either both given or both omitted.
+def check_kept_cells(name: str, given: Mapping[str, Any]) -> None:
+    """Raise an error unless label and cluster are either both given or both omitted.
 
-    If `label` and `cluster` are omitted, the table is a saved contingency table. In that case,
-    raise an error for bcubed_samples, which needs the individual rows. Also raise an error if one
-    of `others` (weight, partition_by and noise) is given, because the saved table already takes
-    these arguments into account.
+    If they are omitted, the table is a saved contingency table. It has no individual rows, which
+    bcubed_samples needs, and already takes weight, partition_by and noise into account.
     """
+    label, cluster = given["label"], given["cluster"]
     if label is not None and cluster is not None:
         return
     if label is not None or cluster is not None:
@@ -47,8 +44,8 @@ def check_kept_cells(
             "label: bcubed_samples needs the label and the cluster of each row, and a saved "
             "contingency table has no individual rows"
         )
-    for parameter, value in zip(("weight", "partition_by", "noise"), others, strict=True):
-        if value is not None:
+    for parameter in ("weight", "partition_by", "noise"):
+        if given[parameter] is not None:
             raise ClusterEvalError(
                 f"{parameter}: a saved contingency table already contains it; leave it out, or "
                 "give label and cluster"

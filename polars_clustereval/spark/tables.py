@@ -74,8 +74,7 @@ def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False
     check_macro_options(name, options)
     columns = ("label", "cluster", "weight", "id", "partition_by")
     given = {key: arguments.get(key) for key in columns}
-    others = (given["weight"], given["partition_by"], options["noise"])
-    check_kept_cells(name, given["label"], given["cluster"], *others)
+    check_kept_cells(name, {**given, "noise": options["noise"]})
     if given["label"] is None:
         rows = _read_cells(frame)
     else:
