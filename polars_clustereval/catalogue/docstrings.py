@@ -30,20 +30,14 @@ _WORDS_OF_ENGINES = (
 
 
 def read_sections(function: Callable[..., Any]) -> dict[str, str]:
-    """Return a mapping from section titles to the unchanged sections of a docstring.
-
-    The title of the first section is empty.
-    """
+    """Return the sections of a docstring by title; the first one has no title."""
     # With -OO, Python removes docstrings.
     first, *parts = _SECTION.split(inspect.getdoc(function) or "")
     return {"": first} | dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def read_parameters(function: Callable[..., Any]) -> dict[str, str]:
-    """Return a mapping from each parameter in a docstring to its type and description.
-
-    Each value is one line of text.
-    """
+    """Return the type and description of each parameter in a docstring, in one line each."""
     entries = re.split(r"\n(?=\S)", read_sections(function).get("Parameters", ""))
     found = {}
     for entry in filter(None, entries):

@@ -40,8 +40,5 @@ def _build_entry(facts: MetricFacts) -> Entry:
 
 
 def list_external_entries() -> list[Entry]:
-    """Return one entry for each metric of external_report and entity_resolution_report, in order.
-
-    A metric that is in both reports is listed only under external_report.
-    """
+    """Return the entries of the metrics of both reports; shared ones are external_report's."""
     return [_build_entry(facts) for facts in metric_facts().values()]

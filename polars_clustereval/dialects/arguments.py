@@ -71,10 +71,7 @@ def check_weights(weights: Sequence[float] | None, n_dims: int) -> None:
 
 
 def check_silhouette(name: str, options: Mapping[str, Any]) -> None:
-    """Raise an error for an invalid silhouette option or a distance that requires pairs of points.
-
-    `options` maps the options of the table macro `name` to their values.
-    """
+    """Raise an error for an invalid silhouette option, or a distance that needs pairs of points."""
     distance, method = str(options["distance"]).lower(), options["method"]
     if not name.startswith("silhouette_"):
         return
@@ -99,13 +96,7 @@ def name_coordinates(
     size: int | None,
     weights: Sequence[float] | None,
 ) -> list[exp.Expr]:
-    """Return the coordinates of a point as expressions that refer to the user's columns.
-
-    If `vector` is a list of columns, each of them is a coordinate. If `vector` is a single column
-    of arrays, the coordinates are the `size` elements of each array. Raise an error if a vector has
-    no coordinates or an unknown length, or if the number of weights differs from the number of
-    coordinates.
-    """
+    """Return the coordinates as trees: the columns `vector`, or `size` elements of an array."""
     if isinstance(vector, str):
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
             raise ClusterEvalError(
@@ -153,11 +144,7 @@ def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
 
 
 def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str:
-    """Return the error message for a `value` that is not in `known`.
-
-    The message suggests the most similar choice. `parameter` is the name of the parameter of to_sql
-    to which the user passed `value`.
-    """
+    """Return the error message for a `value` of a parameter that is not in `known`."""
     choices = sorted(known)
     hint = suggest_name(value, choices)
     return f"{parameter}: expected one of {', '.join(choices)}, got {value!r}{hint}"
@@ -172,8 +159,5 @@ def _registered_connection() -> duckdb.DuckDBPyConnection:
 
 
 def open_cursor() -> duckdb.DuckDBPyConnection:
-    """Return a new DuckDB cursor that has access to the macros.
-
-    Each call gets a new cursor, because threads cannot share one.
-    """
+    """Return a new DuckDB cursor that has the macros; threads cannot share one."""
     return _registered_connection().cursor()

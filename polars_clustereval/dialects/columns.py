@@ -26,10 +26,7 @@ def drop_outputs(query: exp.Select, names: Collection[str]) -> exp.Select:
 
 
 def keep_outputs(query: exp.Select, names: Sequence[str]) -> exp.Select:
-    """Keep only the query's output columns that are in `names`, in the order of `names`.
-
-    The query must not contain ``*``. Raise an error for a name that is not an output column.
-    """
+    """Keep only the output columns in `names`, in this order. The query must not contain ``*``."""
     columns = {column.alias_or_name: column for column in query.expressions}
     for name in names:
         if name not in columns:
@@ -63,10 +60,7 @@ def name_outputs(query: exp.Select) -> exp.Select:
 
 
 def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
-    """Replace each ``*`` in a query with columns, in place, and return the output column names.
-
-    `known` maps each earlier CTE to the names of its output columns.
-    """
+    """Replace each ``*``, in place, and return the output names, as `known` has for earlier CTEs."""
     first: list[str] = []
     for select in selects_of(query):
         names = _name_columns_of(select, known)
@@ -78,11 +72,7 @@ def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
 
 
 def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[str]:
-    """Replace each ``*`` in a single SELECT with columns, and return the output column names.
-
-    The SELECT is changed in place. `known` maps each earlier CTE to the names of its output
-    columns.
-    """
+    """Replace each ``*`` of one SELECT, in place, and return the names of its columns."""
     sources = {
         source_name(source): _name_outputs(source, known)
         if isinstance(source, exp.Subquery)
@@ -97,11 +87,7 @@ def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[st
 
 
 def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Expr]:
-    """Return the columns that a ``*`` represents.
-
-    t.* represents the columns of the source t, and a plain ``*`` represents the columns of all
-    sources.
-    """
+    """Return the columns of t.*, or for a plain ``*``, those of all sources."""
     inner = star.this if isinstance(star, exp.Column) else star
     left_out = {column.name for column in inner.args.get("except_") or ()}
     table = star.table if isinstance(star, exp.Column) else ""
@@ -139,11 +125,7 @@ def prune(query: exp.Select) -> exp.Select:
 
 
 def _note_needs(query: exp.Expr, needed: dict[str, set[str]], groups: Mapping[str, Groups]) -> None:
-    """Add every column that a query may read to `needed`, which maps CTEs to column names.
-
-    Joins that change nothing are removed first, so their columns are not added. `groups` is the
-    result of find_groups.
-    """
+    """Add what a query may read to `needed`, by CTE; joins that change nothing go first."""
     for select in _all_selects_of(query):
         drop_unread_joins(select, groups)
         for source in sources_of(select):
@@ -164,10 +146,7 @@ def _all_selects_of(query: exp.Expr) -> Iterator[exp.Select]:
 
 
 def _names_read(select: exp.Select, source: str) -> set[str]:
-    """Return the names of the columns that a SELECT itself may read from one source.
-
-    Columns that are read only by queries in FROM and WITH are not included.
-    """
+    """Return the columns that a SELECT itself, without FROM and WITH, may read from one source."""
     others = {id(part) for part in sources_of(select) if isinstance(part, exp.Subquery)}
     own = select.walk(prune=lambda node: isinstance(node, exp.With) or id(node) in others)
     columns = (node for node in own if isinstance(node, exp.Column))
@@ -227,10 +206,7 @@ def _has_no_rows(query: exp.Expr, empty: set[str]) -> bool:
 
 
 def _selects_nothing(select: exp.Select, empty: set[str]) -> bool:
-    """Return whether a single SELECT is known to have no rows (see _has_no_rows).
-
-    Without GROUP BY, a SELECT with an aggregate returns one row even if its input is empty.
-    """
+    """Return whether a SELECT has no rows; an aggregate without GROUP BY always has one."""
     where, having = select.args.get("where"), select.args.get("having")
     if having is not None and having.this == exp.false():
         return True

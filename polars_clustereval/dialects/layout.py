@@ -24,11 +24,7 @@ def merge_selects(query: exp.Select) -> exp.Select:
 
 
 def _merge(query: exp.Expr) -> exp.Expr:
-    """Return the inner query if a SELECT merely passes through its columns.
-
-    The inner query then returns the columns of the outer query, in the same order and with the same
-    names. Any other query is returned unchanged.
-    """
+    """Return the inner query, with the outer columns, of a SELECT that only passes columns on."""
     if isinstance(query, exp.Union):
         for side in ("this", "expression"):
             query.set(side, _merge(query.args[side]))
@@ -51,10 +47,7 @@ def _merge(query: exp.Expr) -> exp.Expr:
 
 
 def _passed_on(query: exp.Expr) -> exp.Query | None:
-    """Return the subquery whose columns a SELECT merely passes through, or None if there is none.
-
-    The result is also None if the SELECT passes the same column through twice.
-    """
+    """Return the subquery whose columns a SELECT only passes on, each at most once, or None."""
     if not isinstance(query, exp.Select):
         return None
     source = query.args["from_"].this if query.args.get("from_") else None
@@ -85,10 +78,7 @@ def merge_ctes(query: exp.Select) -> exp.Select:
 
 
 def _copied_cte(query: exp.Expr) -> exp.Table | None:
-    """Return the CTE from which a query merely selects columns, or None if there is none.
-
-    The query must not rename the columns, and must not have any clauses besides SELECT and FROM.
-    """
+    """Return the CTE of which a query only selects columns, by their own names, or None."""
     if not isinstance(query, exp.Select) or _clauses_of(query) != {"expressions", "from_"}:
         return None
     source = query.args["from_"].this
@@ -138,9 +128,5 @@ def comment_ctes(query: exp.Select) -> exp.Select:
 
 
 def _is_named(column: exp.Column) -> bool:
-    """Return whether a column is certain to keep its name in the result.
-
-    Engines differ in how they name an output column t.x, so only a column that is written without
-    its table is certain to keep its name.
-    """
+    """Return whether a column keeps its name in the result; engines differ for t.x."""
     return not column.table

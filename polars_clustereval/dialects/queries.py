@@ -217,11 +217,7 @@ to_sql.__signature__ = _full_signature()  # type: ignore[attr-defined]
 
 
 def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
-    """Return the request limited to the columns in `metrics` and the columns that identify a row.
-
-    If `metrics` is None, the request is returned unchanged. Raise an error if `metrics` is not a
-    list of names.
-    """
+    """Return the request for `metrics` (all if None) and the columns that identify a row."""
     if metrics is None:
         return request
     names = (*_order_of(request), *check_metrics(metrics))
@@ -236,9 +232,8 @@ def _order_of(request: Request) -> tuple[str, ...]:
 def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     """Raise the same error as the macro `name` if one of its options is invalid.
 
-    `options` maps parameters to values. DuckDB runs a private macro that checks these options
-    without reading a table. If the macro's error message would show an option in its SQL form, the
-    check is done in Python instead.
+    DuckDB runs a private macro that reads no table; an error that would show an option in its SQL
+    form is raised in Python.
     """
     if name == "external_report":
         names = ("average_method", "beta", "adjusted")

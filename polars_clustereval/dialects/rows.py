@@ -77,11 +77,7 @@ def _write_key(value: exp.Expr) -> str:
 
 
 def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | None:
-    """Return the name of the table that a SELECT groups by some of its columns, or None.
-
-    The SELECT must group all rows of the table, and the names of the grouping columns must be the
-    same in the output as in the table. Otherwise, the result is None.
-    """
+    """Return the table that a SELECT groups, all of it, by columns of its output, or None."""
     is_partial = select.args.get("where") or select.args.get("having")
     if is_partial or len(sources) != 1 or not isinstance(sources[0], exp.Table):
         return None
@@ -92,10 +88,7 @@ def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | Non
 
 
 def drop_unread_joins(select: exp.Select, known: Mapping[str, Groups]) -> None:
-    """Remove joins that do not change the rows of a SELECT and whose columns are never read.
-
-    The SELECT is changed in place. `known` is the result of find_groups.
-    """
+    """Remove joins that change no rows and whose columns are not read, in place."""
     # The last join comes first, because its condition may be the only place where another join is
     # read.
     for join in reversed(select.args.get("joins") or []):

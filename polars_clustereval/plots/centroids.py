@@ -146,11 +146,7 @@ def centroid_plot(
 
 
 def draw_centroids(clusters: pl.DataFrame, options: PointOptions, limit: int) -> alt.LayerChart:
-    """Return the chart of centroid_plot for the rows from internal_cluster_report.
-
-    `options` contains the options that were used to compute the rows. Only the `limit` largest
-    clusters are drawn.
-    """
+    """Return the chart of centroid_plot for the `limit` largest of the rows that it computes."""
     if clusters.is_empty():
         raise ClusterEvalError("frame: expected points with a vector and a cluster, got none")
     order = pl.col("n").rank("ordinal", descending=True)
@@ -220,10 +216,9 @@ def _equal_domains(coordinates: Floats) -> list[list[float]]:
 
 
 def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
-    """Return the clusters with added columns for their names and their nearest clusters.
+    """Return the clusters with name, nearest_name, is_named and nearest_place.
 
-    The new columns are name, nearest_name, is_named and nearest_place. The column nearest_place
-    contains the row number of the nearest cluster, or NULL if that cluster is not drawn.
+    nearest_place is the row number of the nearest cluster, NULL if that is not drawn.
     """
     both = pl.concat([clusters["cluster"], clusters["nearest_cluster"].rename("cluster")])
     values = both.unique().sort(nulls_last=True)
@@ -247,10 +242,7 @@ def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
 
 
 def _make_lines(clusters: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
-    """Return a line from each cluster to its nearest cluster, with endpoints and the distance.
-
-    A line is included only if both of its clusters are drawn.
-    """
+    """Return the lines between drawn clusters and their nearest clusters, with the distances."""
     ends = clusters.select("nearest_place", distance="nearest_distance").with_row_index("place")
     ends = ends.filter(pl.col("nearest_place").is_not_null())
     start = coordinates[ends["place"].to_numpy()]

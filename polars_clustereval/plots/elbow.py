@@ -153,10 +153,7 @@ def _draw_curves(rows: pl.DataFrame) -> alt.ConcatChart:
 
 
 def _count_choices(choices: Sequence[int | None]) -> str:
-    """Return a text that says how many criteria recommend each k.
-
-    The text is empty if no criterion recommends a k.
-    """
+    """Return a text on how many criteria recommend each k, empty if none does."""
     counts = Counter(k for k in choices if k is not None).most_common()
     if not counts:
         return ""
@@ -166,10 +163,7 @@ def _count_choices(choices: Sequence[int | None]) -> str:
 
 
 def _draw_curve(rows: pl.DataFrame, field: str, title: str, choice: int | None) -> alt.LayerChart:
-    """Return the curve of a column of `rows` over k.
-
-    If a k was chosen, the curve has a mark at this k.
-    """
+    """Return the curve of a column of `rows` over k, with a mark at the chosen k."""
     import altair as alt
 
     x = alt.X(

@@ -141,10 +141,7 @@ def _choose_metrics(rows: pl.DataFrame, metrics: Sequence[str] | None) -> pl.Dat
 
 
 def _left_out(rows: pl.DataFrame, chosen: pl.DataFrame, metrics: Sequence[str] | None) -> str:
-    """Return a text that says how many metrics are left out and why.
-
-    The text is empty if no metric is left out, or if the user chose the metrics.
-    """
+    """Return a note on metrics that are left out and why, empty if the user chose the metrics."""
     n = len(rows) - len(chosen)
     reason = "without a value or an interval, beyond -1 or 1, or with another best value than 1"
     return f"not drawn: {count(n, 'metric')} {reason}" if n and metrics is None else ""

@@ -185,10 +185,7 @@ def sample_points(
     most: int = MAX_POINTS,
     seed: int = 0,
 ) -> PointSample:
-    """Return all points of a frame, or a random sample of `most` points if there are more.
-
-    Rows without a vector are left out. Noise and rows without a cluster are kept.
-    """
+    """Return all points with a vector, or a random sample of `most`; noise is kept."""
     coordinates = check_vector(lazy, vector, pl.lit(True), options.missing)
     rows = lazy.filter(coordinates.has_vector)
     n = rows.select(pl.len()).collect(engine="streaming").item()
@@ -220,10 +217,7 @@ def _free_name(names: Sequence[str]) -> str:
 
 
 def _project(points: Floats, centers: Floats, options: PointOptions) -> _Projection:
-    """Project points and centers onto the first two principal components of the points.
-
-    `points` has shape (m, d), and `centers` has shape (k, d).
-    """
+    """Project points (m, d) and centers (k, d) onto the points' first two principal components."""
     x = np.concatenate([points, centers])
     # This scaling is exact, and prevents an overflow of squares.
     exponent = int(np.frexp(np.abs(x).max(initial=0.0))[1])
@@ -265,11 +259,7 @@ def _equal_limits(coordinates: Floats) -> list[list[float]]:
 def draw_projection(
     clusters: pl.DataFrame, sample: PointSample, options: PointOptions, limit: int
 ) -> alt.LayerChart:
-    """Return the chart of projection_plot for rows from internal_cluster_report and a sample.
-
-    The `limit` largest clusters are drawn with a color and a center. `options` contains the options
-    that were used to compute the rows.
-    """
+    """Return the chart of projection_plot; the `limit` largest clusters have colors and centers."""
     is_noise = (
         pl.lit(False)
         if options.noise is None
@@ -304,10 +294,7 @@ def _choose_colors(centers: Floats) -> list[str]:
 
 
 def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
-    """Return the points with the names and colors of their clusters.
-
-    Noise points, and points in clusters without a color, are gray.
-    """
+    """Return the points with the names and colors of their clusters, gray for all others."""
     cluster = points.schema["cluster"]
     colors = shown.select(pl.col("cluster").cast(cluster), "name", "color")
     joined = points.join(colors, on="cluster", how="left", maintain_order="left")

@@ -120,10 +120,7 @@ def silhouette_plot(
 
 
 def draw_samples(points: pl.DataFrame, distance: str, limit: int) -> alt.LayerChart:
-    """Return the chart of silhouette_plot for points with the columns cluster and silhouette.
-
-    The `limit` largest clusters are drawn separately, and the others are drawn as one group.
-    """
+    """Return the chart of silhouette_plot for points with cluster and silhouette."""
     _check_silhouettes(points)
     groups = fold_groups(points, "cluster", pl.len(), limit)
     bars = _make_bars(groups.number(points, "cluster", "place"), len(groups.names))
@@ -147,13 +144,10 @@ def _check_silhouettes(points: pl.DataFrame) -> None:
 
 
 def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
-    """Return the bars of each group of points.
+    """Return the bars of points with a group number, place, and a silhouette.
 
-    `points` has the columns place and silhouette, and place contains the group number. The columns
-    of the result are place, bar, n_bars, points, mean, least and greatest. The column bar contains
-    the number of the bar within its group, counted from 0. The column n_bars contains the number of
-    bars in the group, and points contains the number of points in the bar. The columns mean, least
-    and greatest contain the mean, the smallest and the largest silhouette in the bar.
+    The columns are place, bar (its number in the group), n_bars (in the group), points, and the
+    mean, least and greatest silhouette in the bar.
     """
     least = min(_LEAST_BARS, _MOST_BARS // n_groups)
     spare = _MOST_BARS - least * n_groups
@@ -173,11 +167,7 @@ def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
 
 
 def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
-    """Return one row per group, with its name, color, size, mean silhouette and position.
-
-    The columns are place, cluster, color, points, mean, top and height. The column cluster contains
-    the name, and the columns top and height are in pixels.
-    """
+    """Return a row per group: place, cluster, color, points, mean, top and height in pixels."""
     weighted = (pl.col("mean") * pl.col("points")).sum() / pl.col("points").sum()
     sizes = bars.group_by("place").agg(mean=weighted, points=pl.col("points").sum()).sort("place")
     n = len(sizes)
@@ -197,10 +187,7 @@ def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
 
 
 def _place_bars(bars: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
-    """Return the bars with their edges in pixels and the names and colors of their clusters.
-
-    The columns top and bottom contain the edges. All bars of a cluster have the same thickness.
-    """
+    """Return the bars with edges in pixels; those of a cluster have the same thickness."""
     joined = bars.join(places.select("place", "cluster", "color", "top", "height"), on="place")
     step = pl.col("height") / pl.col("n_bars")
     return joined.sort("place", "bar").select(
@@ -248,10 +235,7 @@ def _draw_silhouettes(
 
 
 def _draw_bars(bars: pl.DataFrame, x: alt.X, pixels: alt.Scale) -> alt.Chart:
-    """Return a layer that draws the bars as rectangles.
-
-    `pixels` is the scale of the vertical axis, which runs from top to bottom.
-    """
+    """Return a layer that draws the bars as rectangles, from top to bottom in `pixels`."""
     import altair as alt
 
     chart: alt.Chart = (
@@ -277,10 +261,7 @@ def _draw_bars(bars: pl.DataFrame, x: alt.X, pixels: alt.Scale) -> alt.Chart:
 
 
 def _draw_names(places: pl.DataFrame, pixels: alt.Scale) -> alt.Chart:
-    """Return a layer with the name of each cluster at the middle of its bars.
-
-    `pixels` is the scale of the vertical axis, which runs from top to bottom.
-    """
+    """Return a layer with the name of each cluster at the middle of its bars, in `pixels`."""
     import altair as alt
 
     middle = pl.col("top") + pl.col("height") / 2
