@@ -11,7 +11,7 @@ from polars_clustereval.errors import ClusterEvalError
 from .arguments import unknown_choice_text
 from .folding import fold_conditions
 from .rows import drop_unread_joins, find_groups
-from .trees import nested_queries, selects_of, source_name, sources_of
+from .trees import nested_queries, selects_of, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ def name_outputs(query: exp.Select) -> exp.Select:
 
 
 def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
-    """Replace each ``*``, in place, and return the output names, as `known` has for earlier CTEs."""
+    """Replace each ``*``, in place, and return the output names, as `known` has by CTE."""
     first: list[str] = []
     for select in selects_of(query):
         names = _name_columns_of(select, known)
@@ -74,7 +74,7 @@ def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
 def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[str]:
     """Replace each ``*`` of one SELECT, in place, and return the names of its columns."""
     sources = {
-        source_name(source): _name_outputs(source, known)
+        source.alias_or_name: _name_outputs(source, known)
         if isinstance(source, exp.Subquery)
         else known.get(source.name, [])
         for source in sources_of(select)
@@ -129,7 +129,7 @@ def _note_needs(query: exp.Expr, needed: dict[str, set[str]], groups: Mapping[st
     for select in _all_selects_of(query):
         drop_unread_joins(select, groups)
         for source in sources_of(select):
-            names = _names_read(select, source_name(source))
+            names = _names_read(select, source.alias_or_name)
             if isinstance(source, exp.Subquery):
                 _keep_columns(source.this, names)
                 _note_needs(source.this, needed, groups)
@@ -187,13 +187,13 @@ def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
     """Remove LEFT JOINs with CTEs that have no rows, and replace the CTEs' columns with NULL."""
     joins = select.args.get("joins") or []
     dropped = {
-        source_name(join.this)
+        join.this.alias_or_name
         for join in joins
         if join.side == "LEFT" and isinstance(join.this, exp.Table) and join.this.name in empty
     }
     if not dropped:
         return
-    select.set("joins", [join for join in joins if source_name(join.this) not in dropped])
+    select.set("joins", [join for join in joins if join.this.alias_or_name not in dropped])
     for column in list(select.find_all(exp.Column)):
         if column.table in dropped:
             column.replace(exp.null())

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from .lists import Lengths, Lists, coordinate_name
 from .sql_names import HOLDS
-from .trees import nested_queries, selects_of, source_name, sources_of
+from .trees import nested_queries, selects_of, sources_of
 
 # The number of decimal digits that count the coordinates of a vector, in rows of a single column.
 _DIGITS = "__ce_digits"
@@ -58,7 +58,7 @@ def _split(query: exp.Expr, known: dict[str, Lengths], *, is_result: bool = Fals
 def _open_sources(select: exp.Select, known: dict[str, Lengths]) -> Lists:
     """Replace the lists in the subqueries of a SELECT, and return the lists that it reads."""
     sources = {
-        source_name(source): _split(source, known)
+        source.alias_or_name: _split(source, known)
         if isinstance(source, exp.Subquery)
         else known.get(source.name, {})
         for source in sources_of(select)

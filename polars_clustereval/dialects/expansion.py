@@ -201,18 +201,18 @@ class Expansion:
         return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
 
     def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
-        """Return the arguments by parameter, evaluated: a macro may choose a distance."""
+        """Return the arguments by parameter."""
         parameters = macro_parameters(call.name)
-        values = [self._decide(value) for value in call.expressions]
+        # Macro calls that read no columns are evaluated: a macro may choose a distance.
+        values = [
+            value
+            if value.find(exp.Column) or not value.find(exp.Dot)
+            else fold_conditions(rewrite_tree(value.copy(), self._replacement_of))
+            for value in call.expressions
+        ]
         # NULL is the default of every parameter that a call leaves out.
         values += [exp.null() for _ in parameters[len(values) :]]
         return dict(zip(parameters, values, strict=True))
-
-    def _decide(self, argument: exp.Expr) -> exp.Expr:
-        """Return an argument; macro calls that read no columns are evaluated first."""
-        if argument.find(exp.Column) or not argument.find(exp.Dot):
-            return argument
-        return fold_conditions(rewrite_tree(argument.copy(), self._replacement_of))
 
 
 def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:

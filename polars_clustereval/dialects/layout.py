@@ -112,7 +112,8 @@ def drop_repeated_names(query: exp.Select) -> exp.Select:
     """Remove aliases that merely repeat the name of the column or table."""
     for node in list(query.find_all(exp.Alias)):
         inner = node.this
-        if isinstance(inner, exp.Column) and inner.name == node.alias and _is_named(inner):
+        # Engines differ in how they name an output column t.x.
+        if isinstance(inner, exp.Column) and inner.name == node.alias and not inner.table:
             node.replace(inner)
     for table in query.find_all(exp.Table):
         if table.alias and table.alias == table.name and not table.db:
@@ -125,8 +126,3 @@ def comment_ctes(query: exp.Select) -> exp.Select:
     for cte in query.ctes:
         next(selects_of(cte.this)).add_comments([cte.meta[HOLDS]])
     return query
-
-
-def _is_named(column: exp.Column) -> bool:
-    """Return whether a column keeps its name in the result; engines differ for t.x."""
-    return not column.table

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
 
-from .trees import selects_of, source_name, sources_of
+from .trees import selects_of, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +101,7 @@ def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Gro
     source, condition = join.this, join.args.get("on")
     if not isinstance(source, exp.Table) or source.name not in known or condition is None:
         return False
-    name, groups = source_name(source), known[source.name]
+    name, groups = source.alias_or_name, known[source.name]
     inside = {id(node) for node in condition.walk()}
     own_nodes = select.walk(prune=lambda node: isinstance(node, exp.With))
     read = (x for x in own_nodes if isinstance(x, exp.Column) and id(x) not in inside)
@@ -114,7 +114,7 @@ def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Gro
         return True
     # Each row of a table is in one of the groups of the table. If a key may be NULL, the macros
     # compare by IS NOT DISTINCT FROM.
-    tables = {source_name(x): x.name for x in sources_of(select) if isinstance(x, exp.Table)}
+    tables = {x.alias_or_name: x.name for x in sources_of(select) if isinstance(x, exp.Table)}
     return (
         not (join.side or join.kind)
         and groups.table is not None

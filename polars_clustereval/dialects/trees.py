@@ -48,12 +48,6 @@ def sources_of(select: exp.Select) -> list[exp.Expr]:
     return [part.this for part in (source, *joins) if part is not None]
 
 
-def source_name(source: exp.Expr) -> str:
-    """Return the name that qualifies the columns of a table or subquery."""
-    name: str = source.alias_or_name
-    return name
-
-
 def selects_of(query: exp.Expr) -> Iterator[exp.Select]:
     """Yield the branches of a UNION ALL, or a single SELECT; raise an error for any other query."""
     if isinstance(query, exp.Subquery):

@@ -106,11 +106,14 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
         """Return the name of a macro as a user would type it."""
         return _quote_if_needed(f"{schema}_{macro}") if temporary else ".".join([*homes, macro])
 
-    version = macros_version()
+    if temporary:
+        place = f"starts_with(function_name, {quote_literal(f'{schema}_')})"
+    else:
+        place = f"schema_name = {quote_literal(schema)}"
     lifetime = "which end with the connection" if temporary else "once for a database"
     attach = "" if database is None else f"--   ATTACH 'FILE' AS {homes[0]};\n"
     return f"""\
--- clustereval {version}: SQL macros for DuckDB that evaluate clusterings.
+-- clustereval {macros_version()}: SQL macros for DuckDB that evaluate clusterings.
 -- In the DuckDB shell, create them, {lifetime}:
 {attach}--   .read clustereval.sql
 -- Then, for a table t with a label, a cluster and the coordinates x and y:
@@ -119,7 +122,7 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
 --   FROM {call("internal_report")}(t, [x, y], cluster);
 -- All macros, with their parameters and what they return:
 --   SELECT function_name, parameters, comment FROM duckdb_functions()
---   WHERE {_format_listing_condition(schema, temporary)};
+--   WHERE {place} AND comment IS NOT NULL;
 
 """
 
@@ -129,15 +132,6 @@ def macros_version() -> str:
     """Return the text that the macro version() returns."""
     [version] = _VERSION.findall(_read_macros())
     return str(version)
-
-
-def _format_listing_condition(schema: str, temporary: bool) -> str:
-    """Return the SQL condition on duckdb_functions() that selects all macros with a comment."""
-    if temporary:
-        place = f"starts_with(function_name, {quote_literal(f'{schema}_')})"
-    else:
-        place = f"schema_name = {quote_literal(schema)}"
-    return f"{place} AND comment IS NOT NULL"
 
 
 def _quote_if_needed(name: str) -> str:

@@ -8,7 +8,9 @@ expressions.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import duckdb
 import polars as pl
@@ -16,12 +18,15 @@ import polars as pl
 from polars_clustereval.base.checks import is_whole_number, show_value
 from polars_clustereval.base.data_arguments import type_name
 from polars_clustereval.base.quoting import escape_controls
+from polars_clustereval.base.tables import keep_arguments, options_of_call
 from polars_clustereval.errors import ClusterEvalError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import altair as alt
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: The palette of Okabe and Ito, which color-blind readers can tell apart, without its yellow, which
 #: is too light on white.
@@ -47,14 +52,27 @@ _NON_CHARACTERS = re.compile("[\ufffe\uffff]")
 # ----------------------------------------------------------------------------------------------
 
 
-def require_altair() -> None:
-    """Raise an error with installation instructions if altair is missing."""
-    try:
-        import altair as alt  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "polars_clustereval.plots needs altair: pip install 'polars_clustereval[plot]'"
-        ) from error
+def chart(function: Function) -> Function:
+    """Return a chart function that raises an error if altair is missing (see table_of_call)."""
+    kept = keep_arguments(function)
+
+    @wraps(function)
+    def drawn(*args: Any, **kwargs: Any) -> Any:
+        try:
+            import altair as alt  # noqa: F401
+        except ImportError as error:
+            raise ImportError(
+                "polars_clustereval.plots needs altair: pip install 'polars_clustereval[plot]'"
+            ) from error
+        return kept(*args, **kwargs)
+
+    return cast("Function", drawn)
+
+
+def table_of_call(table: Callable[..., Any], frame: Any, **others: object) -> pl.LazyFrame:
+    """Return the rows of a table function, which gets the arguments of the chart function."""
+    rows: pl.LazyFrame = options_of_call(table, frame=to_lazy(frame), **others)
+    return rows
 
 
 def to_lazy(frame: Any) -> pl.LazyFrame:

@@ -13,6 +13,7 @@ from polars_clustereval.external.contingency import contingency_matrix, is_noise
 from .charts import (
     SEQUENTIAL,
     Groups,
+    chart,
     check_limit,
     count,
     count_format,
@@ -21,8 +22,7 @@ from .charts import (
     label_angle,
     make_title,
     name_values,
-    require_altair,
-    to_lazy,
+    table_of_call,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ Normalize = Literal["label", "cluster", "all"]
 _MOST_WITH_NUMBERS = 12
 
 
+@chart
 def contingency_plot(
     frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
     label: Column,
@@ -89,14 +90,11 @@ def contingency_plot(
     >>> chart.to_dict()["title"]["text"]
     '6 rows by 2 labels and 3 clusters'
     """
-    require_altair()
     most_labels = check_limit("max_labels", max_labels, 50)
     most_clusters = check_limit("max_clusters", max_clusters, 50)
     if normalize is not None:
         check_choice("normalize", normalize, get_args(Normalize))
-    matrix = contingency_matrix(
-        to_lazy(frame), label, cluster, weight=weight, noise=noise, noise_as=noise_as
-    )
+    matrix = table_of_call(contingency_matrix, frame)
     # If noise counts as singletons, it has no cluster.
     noisy = pl.col("cluster").is_null() | is_noise(matrix, noise)
     cells = matrix.select(

@@ -13,13 +13,13 @@ from polars_clustereval.relative.intervals import external_intervals
 from .charts import (
     BLUE,
     are_given,
+    chart,
     count,
     inline_data,
     make_title,
     name_values,
     read_rows,
-    require_altair,
-    to_lazy,
+    table_of_call,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _INTERVALS = ("metric", "value", "lower", "upper")
 
 
+@chart
 def interval_plot(
     frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
     label: Column | None = None,
@@ -89,21 +90,9 @@ def interval_plot(
     >>> chart.to_dict()["title"]["subtitle"]
     ['95 % confidence']
     """
-    require_altair()
     is_computed = are_given("external_intervals", label=label, cluster=cluster)
     if is_computed:
-        table = external_intervals(
-            to_lazy(frame),
-            label,  # type: ignore[arg-type]
-            cluster,  # type: ignore[arg-type]
-            weight=weight,
-            noise=noise,
-            noise_as=noise_as,
-            average_method=average_method,
-            beta=beta,
-            adjusted=adjusted,
-            confidence=confidence,
-        )
+        table = table_of_call(external_intervals, frame, metrics=None)
         rows = table.select(_INTERVALS).collect()
     else:
         rows = read_rows(frame, "external_intervals", _INTERVALS, ["metric"], "label and cluster")

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.checks import check_random_state, equals_noise
+from polars_clustereval.base.tables import options_of_call
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import check_point_options, read_rows
 from polars_clustereval.internal.report import internal_cluster_report
@@ -17,15 +18,16 @@ from polars_clustereval.internal.vectors import check_vector
 from .charts import (
     COLORS,
     GRAY,
+    chart,
     check_limit,
     count,
     inline_data,
     make_title,
     name_values,
-    require_altair,
-    round_limit,
+    table_of_call,
     to_lazy,
 )
+from .positions import equal_limits, orient_axis, weight_coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +70,7 @@ class _Projection(NamedTuple):
     domains: list[list[float]]
 
 
+@chart
 def projection_plot(
     frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
     vector: Vector,
@@ -141,33 +144,12 @@ def projection_plot(
     >>> chart.to_dict()["title"]["subtitle"]
     ['first two principal components, 100 % of the variance']
     """
-    require_altair()
     most = check_limit("max_points", max_points, _MOST_POINTS)
     limit = check_limit("max_clusters", max_clusters, 100)
     seed = check_random_state(random_state)
-    options = check_point_options(
-        distance=distance,
-        p=p,
-        center=center,
-        weights=weights,
-        noise=noise,
-        noise_as=noise_as,
-        missing=missing,
-    )
+    options = options_of_call(check_point_options)
     lazy = to_lazy(frame)
-    report = internal_cluster_report(
-        lazy,
-        vector,
-        cluster,
-        distance=distance,
-        p=p,
-        center=center,
-        noise=noise,
-        noise_as=noise_as,
-        weights=weights,
-        missing=missing,
-    )
-    clusters = report.select(_CENTER_COLUMNS).collect()
+    clusters = table_of_call(internal_cluster_report, lazy).select(_CENTER_COLUMNS).collect()
     sample = sample_points(lazy, vector, cluster, options, most, seed)
     return draw_projection(clusters, sample, options, limit)
 
@@ -222,33 +204,21 @@ def _project(points: Floats, centers: Floats, options: PointOptions) -> _Project
     # This scaling is exact, and prevents an overflow of squares.
     exponent = int(np.frexp(np.abs(x).max(initial=0.0))[1])
     x = np.ldexp(x, -exponent)
-    if options.weights is not None:
-        x = x * np.array(options.distance.factors(options.weights))
+    x = weight_coordinates(x, options)
     if options.distance.name == "cosine":
-        lengths = np.linalg.norm(x, axis=1, keepdims=True)
-        x, exponent = np.divide(x, lengths, out=np.zeros_like(x), where=lengths > 0), 0
+        exponent = 0
     m = len(points)
     x = x - x[:m].mean(axis=0)
     _, sizes, directions = np.linalg.svd(x[:m], full_matrices=False)
     placed = np.zeros((len(x), 2))
     found = x @ directions[:2].T
-    # If coordinates are equal up to rounding errors, the first of them determines the sign.
     for column, axis in enumerate(found.T):
-        largest = int(np.argmax(np.abs(axis) >= np.abs(axis).max() * (1 - 1e-9)))
-        placed[:, column] = axis if axis[largest] >= 0 else -axis
+        placed[:, column] = orient_axis(axis)
     placed = np.ldexp(placed, exponent)
     squares = np.append(sizes**2, 0.0)
     total = squares.sum()
     shares = (squares[:2] / total if total > 0 else squares[:2]).tolist()
-    return _Projection(placed[:m], placed[m:], shares, _equal_limits(placed))
-
-
-def _equal_limits(coordinates: Floats) -> list[list[float]]:
-    """Return axis limits that span the same length on both axes, with a margin for names."""
-    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
-    half = 0.55 * float((high - low).max()) or 1.0
-    middle = low + (high - low) / 2
-    return [[round_limit(x - half), round_limit(x + half)] for x in middle.tolist()]
+    return _Projection(placed[:m], placed[m:], shares, equal_limits(placed, 0.55))
 
 
 # ----------------------------------------------------------------------------------------------

@@ -14,13 +14,13 @@ from polars_clustereval.internal.silhouette import silhouette_samples
 from .charts import (
     COLORS,
     GRAY,
+    chart,
     check_limit,
     count,
     fold_groups,
     inline_data,
     make_title,
-    require_altair,
-    to_lazy,
+    table_of_call,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ _LEAST_HEIGHT = 320
 _SPACE = 3
 
 
+@chart
 def silhouette_plot(
     frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
     vector: Vector,
@@ -103,19 +104,8 @@ def silhouette_plot(
     >>> chart.to_dict()["title"]["text"]
     'Silhouettes of 5 points in 2 clusters'
     """
-    require_altair()
     limit = check_limit("max_clusters", max_clusters, 100)
-    samples = silhouette_samples(
-        to_lazy(frame),
-        vector,
-        cluster,
-        distance=distance,
-        p=p,
-        noise=noise,
-        noise_as=noise_as,
-        weights=weights,
-        missing=missing,
-    )
+    samples = table_of_call(silhouette_samples, frame)
     return draw_samples(samples.select("cluster", "silhouette").collect(), distance, limit)
 
 
