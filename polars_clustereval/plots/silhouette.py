@@ -111,21 +111,16 @@ def silhouette_plot(
 
 def draw_samples(points: pl.DataFrame, distance: str, limit: int) -> alt.LayerChart:
     """Return the chart of silhouette_plot for points with cluster and silhouette."""
-    _check_silhouettes(points)
-    groups = fold_groups(points, "cluster", pl.len(), limit)
-    bars = _make_bars(groups.number(points, "cluster", "place"), len(groups.names))
-    places = _place_clusters(bars, groups)
-    return _draw_silhouettes(_place_bars(bars, places), places, groups, distance)
-
-
-def _check_silhouettes(points: pl.DataFrame) -> None:
-    """Raise an error if no point has a silhouette."""
     if points["silhouette"].count() == 0:
         raise ClusterEvalError(
             "cluster: expected at least 2 clusters and fewer clusters than points, got "
             f"{points['cluster'].n_unique()} clusters of {len(points)} points, "
             "for which no silhouette is defined"
         )
+    groups = fold_groups(points, "cluster", pl.len(), limit)
+    bars = _make_bars(groups.number(points, "cluster", "place"), len(groups.names))
+    places = _place_clusters(bars, groups)
+    return _draw_silhouettes(_place_bars(bars, places), places, groups, distance)
 
 
 # ----------------------------------------------------------------------------------------------
