@@ -190,7 +190,9 @@ def to_sql(
         if given["cluster"] is None:
             raise ClusterEvalError(f"cluster: {name} needs the column of clusters, got None")
     asked_for = {key: x for key, x in given.items() if x != _TABLE_ARGUMENTS[key].default}
-    refuse_unknown_parameters(name, asked_for)
+    # The first of several unknown parameters is an option, or else a column.
+    in_order = (*OPTIONS, *COLUMN_PARAMETERS, *asked_for)
+    refuse_unknown_parameters(name, [key for key in in_order if key in asked_for])
     parsed = {key: parse_table(key, x, engine.parser) for key, x in tables.items() if x is not None}
     check_silhouette(name, options)
     request = keep_metrics(Request(name, engine, parsed, columns, options, coordinates), chosen)
