@@ -10,6 +10,7 @@ from datetime import date
 from decimal import Decimal
 from importlib.util import find_spec
 from itertools import product
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -18,7 +19,7 @@ import polars as pl
 import pytest
 import sqlglot
 
-from tools import dbt_package, dbt_queries
+from tools import dbt_package, dbt_queries, dbt_words
 
 from .support import sql_engines
 from .support.dbt_projects import ROOT, install_package, is_dbt_installed, needs_dbt, run_dbt
@@ -58,8 +59,19 @@ needs_postgres = pytest.mark.skipif(NO_POSTGRES is not None, reason=str(NO_POSTG
 # What is generated -------------------------------------------------------------------------------
 
 
-def render(text: str, given: dict[str, Any]) -> str:
-    return " ".join(jinja2.Environment().from_string(text).render(given=given).split())
+def words_of(adapter: str) -> dict[str, str]:
+    """What the macro of the words of an adapter returns."""
+    words: list[dict[str, str]] = []
+    macro = jinja2.Environment().from_string((QUERIES / "words.sql").read_text("utf-8"))
+    module = macro.make_module({"return": words.append})
+    getattr(module, f"{adapter}__words")()
+    return words[0]
+
+
+def render(text: str, given: dict[str, Any], words: dict[str, str] | None = None) -> str:
+    macros = SimpleNamespace(words=lambda: words)
+    template = jinja2.Environment().from_string(text)
+    return " ".join(template.render(given=given, clustereval=macros).split())
 
 
 def draw_choices(table: str, adapter: str, seed: int) -> dict[str, Any]:
@@ -69,11 +81,11 @@ def draw_choices(table: str, adapter: str, seed: int) -> dict[str, Any]:
 
 def check_query(table: str, adapter: str, choices: dict[str, Any]) -> None:
     """The committed query against one that is written now; and sqlglot reads it in its dialect."""
-    text = (QUERIES / adapter / f"{table}.sql").read_text("utf-8")
+    text = (QUERIES / f"{table}.sql").read_text("utf-8")
     head, _, body = text.removesuffix("{%- endmacro %}\n").partition(" -%}\n")
-    assert head.endswith(f"{{% macro {adapter}__{table}_query(given)")
+    assert head.endswith(f"{{% macro default__{table}_query(given)")
     given = GIVEN | choices
-    found = render(body, given)
+    found = render(body, given, words_of(adapter))
     parts = [part for _, part in dbt_queries.query_parts(table, adapter, choices)]
     loops = "{% set coordinates = range(1, given.vector | length + 1) %}"
     assert found == render(loops + "WITH " + " ".join(parts), given), "make dbt"
@@ -96,8 +108,10 @@ def test_no_query_is_stale_for_other_choices(table: str, adapter: str, seed: int
 def test_the_macros_of_tables_are_not_stale() -> None:
     tables = (dbt_package.MACROS / "tables.sql").read_text("utf-8")
     assert tables == dbt_package.tables_text(), "make dbt"
-    found = {(path.stem, path.parent.name) for path in QUERIES.glob("*/*.sql")}
-    assert found == set(EACH_QUERY), "make dbt"
+    for path, text in dbt_package.words_file().items():
+        assert path.read_text("utf-8") == text, "make dbt"
+    found = {path.stem for path in QUERIES.glob("**/*.sql")}
+    assert found == {*dbt_package.ORDERS, "words"}, "make dbt"
 
 
 def test_another_query_is_stale() -> None:
@@ -107,6 +121,41 @@ def test_another_query_is_stale() -> None:
         dict(dbt_queries.query_parts("pair_counts", "postgres", x)) for x in (choices, changed)
     )
     assert one != two
+
+
+# Words of adapters in one text ------------------------------------------------------------------
+
+
+WORDS_OF_TEXTS = [
+    "CAST(a AS DOUBLE PRECISION) / NULLIF(b, 0)",
+    "a / nullIf(b, 0)",
+    "a / NULLIF(b, CAST(0 AS Nullable(Float64)))",
+    "{% for i in coordinates %}x{{ i }}{% if not loop.last %}, {% endif %}{% endfor %} FROM t",
+    "{% for i in coordinates %}y{{ i }} + 1{% if not loop.last %}, {% endif %}{% endfor %} FROM t",
+    "(a, ((b)))",
+    "",
+]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_one_text_becomes_that_of_each_adapter(seed: int) -> None:
+    draw = random.Random(seed)
+    adapters = dbt_words.ADAPTERS
+    parts = [[draw.choice(WORDS_OF_TEXTS) for _ in range(3)] for _ in adapters]
+    texts = [" + ".join(x) for x in parts]
+    joined = dbt_words.join_adapters(*texts)
+    loops = "{% set coordinates = range(1, 4) %}"
+    for adapter, text in zip(adapters, texts, strict=True):
+        sql = f"{{% set sql = {words_of(adapter)} %}}"
+        assert render(sql + loops + joined, {}) == render(loops + text, {})
+
+
+def test_words_stand_for_what_each_adapter_writes() -> None:
+    texts = [f"CAST(a AS {x})" for x in dbt_words.WORDS["double"]]
+    assert dbt_words.join_adapters(*texts) == "CAST(a AS {{ sql.double }})"
+    fractions = ["a / b", "a / b", "CAST(a AS DOUBLE PRECISION) / b", "a / b", "a / b"]
+    joined = "{{ sql.dividend }}a {{ sql.end_dividend }}/ b"
+    assert dbt_words.join_adapters(*fractions) == joined
 
 
 # Choices in one text -----------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def in_one_line_each(path: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "step", command.STEPS, ids=["names", "records", "metrics", "tables", "catalogue"]
+    "step", command.STEPS, ids=["names", "records", "metrics", "tables", "catalogue", "stubs"]
 )
 def test_nothing_is_stale(step: command.Step) -> None:
     assert not list(command.stale_files(step)), "make facts"

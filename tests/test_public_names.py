@@ -268,7 +268,8 @@ def literal_of(function: FunctionType, parameter: str) -> tuple[Any, ...]:
         | vars(point_silhouettes)
         | function.__globals__
     )
-    hint = eval(function.__annotations__[parameter].removesuffix(" | None"), names)
+    annotation = inspect.signature(function).parameters[parameter].annotation
+    hint = eval(annotation.removesuffix(" | None"), names)
     assert get_origin(hint) is Literal, (function.__name__, parameter, hint)
     return get_args(hint)
 

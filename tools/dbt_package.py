@@ -1,7 +1,8 @@
-"""`make dbt`: the generated macros of the dbt package, one file for each table and adapter.
+"""`make dbt`: the generated macros of the dbt package, one file for each table.
 
 `dbt_package/macros/tables.sql` has the macros that models call, and `dbt_package/macros/queries`
-the queries that they write. On DuckDB the query is a call of the table macro.
+the queries that they write, and the words of each adapter in them. On DuckDB the query is a call of
+the table macro.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tools.dbt_queries import (
     takes_id,
     write_macro,
 )
+from tools.dbt_words import words_text
 
 MACROS = Path(__file__).parent.parent / "dbt_package" / "macros"
 
@@ -87,9 +89,7 @@ def _table_macro(table: str) -> str:
         f"{{\n{texts}  }}) }}}}\n"
         "{%- endmacro %}\n\n"
         f"{{% macro duckdb__{table}_query(given) -%}}\n"
-        f"  {{{{- clustereval.call_macro('{table}', given) -}}}}\n{{%- endmacro %}}\n\n"
-        f"{{% macro default__{table}_query(given) -%}}\n"
-        "  {{- clustereval.check_adapter() -}}\n{%- endmacro %}\n"
+        f"  {{{{- clustereval.call_macro('{table}', given) -}}}}\n{{%- endmacro %}}\n"
     )
 
 
@@ -122,12 +122,14 @@ def _argument(table: str, name: str, is_optional: bool) -> str:
     return f"clustereval.choice('{name}', {name}, {list(choices)})"
 
 
-def query_files(table: str) -> dict[Path, str]:
-    """The files of the queries of a table."""
-    return {
-        MACROS / "queries" / adapter / f"{table}.sql": _HEADER + write_macro(table, adapter)
-        for adapter in ADAPTERS
-    }
+def query_file(table: str) -> dict[Path, str]:
+    """The file of the queries of a table."""
+    return {MACROS / "queries" / f"{table}.sql": _HEADER + write_macro(table)}
+
+
+def words_file() -> dict[Path, str]:
+    """The file of the words of the adapters."""
+    return {MACROS / "queries" / "words.sql": f"{_HEADER}\n{words_text()}"}
 
 
 def write_files(files: dict[Path, str]) -> None:
@@ -141,9 +143,9 @@ def write_files(files: dict[Path, str]) -> None:
 
 def main(tables: list[str]) -> None:
     """Write the queries of these tables, by default of all, each as soon as it is known."""
-    write_files({MACROS / "tables.sql": tables_text()})
+    write_files({MACROS / "tables.sql": tables_text(), **words_file()})
     with ProcessPoolExecutor() as pool:
-        for files in pool.map(query_files, tables or ORDERS):
+        for files in pool.map(query_file, tables or ORDERS):
             write_files(files)
 
 

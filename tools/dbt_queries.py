@@ -20,6 +20,8 @@ from polars_clustereval.dialects.engines import find_engine
 from polars_clustereval.dialects.pipeline import finish_query, write_tree
 from polars_clustereval.macros import macro_definitions
 from tools.dbt_loops import SIZE, write_loops
+from tools.dbt_words import ADAPTERS as ALIKE
+from tools.dbt_words import join_adapters, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -81,28 +83,35 @@ def distances_of(table: str) -> tuple[str, ...]:
     return _DISTANCES[1:] if table.startswith("silhouette_") else _DISTANCES
 
 
-def write_macro(table: str, adapter: str) -> str:
-    """The macro of dbt that has the query of a table for an adapter."""
+def write_macro(table: str) -> str:
+    """The macro of dbt that has the query of a table for all adapters but DuckDB."""
     axes = axes_of(table)
-    queries = {
-        choices: dict(
-            query_parts(
-                table, adapter, dict(zip((x.parameter for x in axes), choices, strict=True))
-            )
-        )
-        for choices in product(*(axis.choices for axis in axes))
-    }
-    lines = []
-    names = _merge_orders([list(parts) for parts in queries.values()])
-    for name in names:
-        texts = {choices: parts.get(name, "") for choices, parts in queries.items()}
-        lines.append(write_choices(texts, axes))
-    body = "\n".join(lines)
     size = "{%- set coordinates = range(1, given.vector | length + 1) %}\n" * (
         "vector" in macro_definitions()[table][0]
     )
+    of_postgres, of_others = {}, {}
+    for choices in product(*(axis.choices for axis in axes)):
+        named = dict(zip((x.parameter for x in axes), choices, strict=True))
+        parts = {adapter: dict(query_parts(table, adapter, named)) for adapter in ADAPTERS}
+        of_postgres[choices] = parts["postgres"]
+        names = _merge_orders([list(parts[adapter]) for adapter in ALIKE])
+        of_others[choices] = {
+            name: join_adapters(*(parts[adapter].get(name, "") for adapter in ALIKE))
+            for name in names
+        }
     return (
-        f"{{% macro {adapter}__{table}_query(given) -%}}\n{size}WITH\n{body}\n{{%- endmacro %}}\n"
+        f"{{% macro default__{table}_query(given) -%}}\n{{%- set sql = clustereval.words() %}}\n"
+        f"{size}WITH\n{{% if sql.name == 'postgres' %}}\n{_write_body(of_postgres, axes)}\n"
+        f"{{% else %}}\n{_write_body(of_others, axes)}\n{{% endif %}}\n{{%- endmacro %}}\n"
+    )
+
+
+def _write_body(queries: Mapping[Choices, Mapping[str, str]], axes: Sequence[Axis]) -> str:
+    """The common table expressions and the rest of a query, a line each, for all choices."""
+    names = _merge_orders([list(parts) for parts in queries.values()])
+    return "\n".join(
+        write_choices({key: parts.get(name, "") for key, parts in queries.items()}, axes)
+        for name in names
     )
 
 
@@ -208,7 +217,7 @@ def write_choices(texts: Mapping[Choices, str], axes: Sequence[Axis]) -> str:
 
 def _merge(text: str, other: str, condition: str) -> str:
     """One text that is `text` under a condition of Jinja, and else the `other`."""
-    one, two = list(_tokens(text)), list(_tokens(other))
+    one, two = list(split_words(text, _TOKEN)), list(split_words(other, _TOKEN))
     merged = ""
     for kind, a, b, c, d in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
         then, otherwise = "".join(one[a:b]), "".join(two[c:d])
@@ -222,21 +231,8 @@ def _merge(text: str, other: str, condition: str) -> str:
     return merged
 
 
+# A word with the signs after it.
 _TOKEN = re.compile(r"(\{% (?:if|for) )|(\{% end)|\{%.*?%\}|\{\{.*?\}\}|\w+[^\w{]*|[^\w{]+")
-
-
-def _tokens(text: str) -> Iterator[str]:
-    """The words of a text, each with the signs after it; a whole block of Jinja is one word."""
-    depth = start = place = 0
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
-            raise ValueError(f"no token at {text[place : place + 40]!r}")
-        place = text.index("%}", place) + 2 if found[1] or found[2] else found.end()
-        depth += bool(found[1]) - bool(found[2])
-        if depth == 0:
-            yield text[start:place]
-            start = place
 
 
 def _depends_on(texts: Mapping[Choices, str], place: int) -> bool:

@@ -198,8 +198,9 @@ def public_names() -> str:
 
 def spark_functions() -> dict[str, list[str]]:
     """The tables of Spark by their module."""
-    modules = ("label_reports", "point_reports")
-    return {x: [node.name for node in functions_in(f"spark.{x}")] for x in modules}
+    nodes = ast.parse((PACKAGE / "spark" / "reports.py").read_text(encoding="utf-8")).body
+    calls = [x for x in nodes if isinstance(x, ast.Assign) and isinstance(x.value, ast.Call)]
+    return {"reports": [ast.unparse(x.targets[0]) for x in calls]}
 
 
 def all_files() -> dict[Path, str]:

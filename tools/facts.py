@@ -71,6 +71,13 @@ def table_files() -> dict[Path, str]:
     return {ROOT / "sql" / "tables.sql": table_comments()}
 
 
+def stub_files() -> dict[Path, str]:
+    """The stubs of functions whose signatures come from the declarations of the tables."""
+    from tools.stubs import stubs
+
+    return stubs()
+
+
 #: In this order: the names can be imported once they are there, and the others read the records.
 STEPS: tuple[Step, ...] = (
     exports.all_files,
@@ -78,6 +85,7 @@ STEPS: tuple[Step, ...] = (
     metric_files,
     table_files,
     catalogue_files,
+    stub_files,
 )
 
 

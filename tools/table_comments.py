@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.catalogue.callables import describe_callable, parameters_of
-from polars_clustereval.catalogue.docstrings import join_lines, read_sections
+from polars_clustereval.catalogue.docstrings import (
+    RETURNS,
+    join_lines,
+    read_sections,
+    words_of_engines,
+)
 from tools.sql_facts import literals
 
 if TYPE_CHECKING:
@@ -22,30 +27,12 @@ HEAD = """\
 -- tables: what each table macro returns, takes and is. `make facts` writes this file from the
 -- docstrings of polars_clustereval: change these.
 """
-#: How the section Returns of a table begins; what follows is right for SQL too.
-RETURNS = re.compile(r"DataFrame or LazyFrame\s+Same kind as `frame\w*`(?:, with |, |: )")
-#: Sentences about plans and streams of Polars, points in the memory of numpy, and `ce.describe`.
-ONLY_IN_PYTHON = re.compile(r"\b(LazyFrame|Polars|in memory|streams?|describe(?=\())\b")
-#: Words of Polars, and the same in SQL.
-IN_SQL = (
-    (r"\bframe_(labels|clusters|before|after)\b", r"tbl_\1"),
-    (r"\b(?i:(the|both|a|first|second)) frame", r"\1 table"),
-    (r"\bis None\b", "is NULL"),
-    (r"\bframe\b", "tbl"),
-    (r"\bthe partition columns\b", "partition_key"),
-    (r"\bnamed as its expression\b", "named as its macro"),
-    (r"(\w)=([\w'])", r"\1 := \2"),
-)
 
 
 def in_sql(text: str) -> str:
     """A text of a docstring for the macro, in one line."""
-    without_bullets = re.sub(r"^\s*[*-] ", "", text, flags=re.MULTILINE)
-    sentences = re.split(r"(?<=\.) ", join_lines(without_bullets))
-    found = " ".join(x for x in sentences if not ONLY_IN_PYTHON.search(x))
-    for pattern, words in IN_SQL:
-        found = re.sub(pattern, words, found)
-    return found
+    found = re.sub(r"\bnamed as its expression\b", "named as its macro", words_of_engines(text))
+    return re.sub(r"(\w)=([\w'])", r"\1 := \2", found)
 
 
 def parameters_in_sql(table: str) -> str:

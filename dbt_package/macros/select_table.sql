@@ -68,3 +68,13 @@
     ) }}
   {%- endif -%}
 {%- endmacro %}
+
+{# The words of the SQL of an adapter, by what they are for, and its `name`. #}
+{% macro words() -%}
+  {{ return(adapter.dispatch('words', 'clustereval')()) }}
+{%- endmacro %}
+
+{% macro default__words() -%}
+  {%- do clustereval.check_adapter() -%}
+  {{ return({}) }}
+{%- endmacro %}

@@ -23,10 +23,6 @@
   {{- clustereval.call_macro('contingency_matrix', given) -}}
 {%- endmacro %}
 
-{% macro default__contingency_matrix_query(given) -%}
-  {{- clustereval.check_adapter() -}}
-{%- endmacro %}
-
 {# Counts of unordered pairs of rows with the same label, the same cluster, both or neither. #}
 {% macro pair_counts(
   tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, metrics=none
@@ -45,10 +41,6 @@
 
 {% macro duckdb__pair_counts_query(given) -%}
   {{- clustereval.call_macro('pair_counts', given) -}}
-{%- endmacro %}
-
-{% macro default__pair_counts_query(given) -%}
-  {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
 {# All measures of entity resolution for one or more clusterings, in one pass over the rows. #}
@@ -74,10 +66,6 @@
   {{- clustereval.call_macro('entity_resolution_report', given) -}}
 {%- endmacro %}
 
-{% macro default__entity_resolution_report_query(given) -%}
-  {{- clustereval.check_adapter() -}}
-{%- endmacro %}
-
 {# All external metrics for one or many clusterings, computed in one pass over the rows. #}
 {% macro external_report(
   tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, average_method='arithmetic', beta=1.0, adjusted=true, metrics=none
@@ -101,10 +89,6 @@
   {{- clustereval.call_macro('external_report', given) -}}
 {%- endmacro %}
 
-{% macro default__external_report_query(given) -%}
-  {{- clustereval.check_adapter() -}}
-{%- endmacro %}
-
 {# Size, majority label, purity and entropy of each cluster. #}
 {% macro external_cluster_report(
   tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, metrics=none
@@ -123,10 +107,6 @@
 
 {% macro duckdb__external_cluster_report_query(given) -%}
   {{- clustereval.call_macro('external_cluster_report', given) -}}
-{%- endmacro %}
-
-{% macro default__external_cluster_report_query(given) -%}
-  {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
 {# Size, majority cluster, recall and entropy of each label. #}
@@ -149,10 +129,6 @@
   {{- clustereval.call_macro('external_label_report', given) -}}
 {%- endmacro %}
 
-{% macro default__external_label_report_query(given) -%}
-  {{- clustereval.check_adapter() -}}
-{%- endmacro %}
-
 {# B-cubed precision and recall of each row. #}
 {% macro bcubed_samples(
   tbl, label, cluster, id=none, partition_by=none, noise=none, noise_as=none, metrics=none
@@ -171,10 +147,6 @@
 
 {% macro duckdb__bcubed_samples_query(given) -%}
   {{- clustereval.call_macro('bcubed_samples', given) -}}
-{%- endmacro %}
-
-{% macro default__bcubed_samples_query(given) -%}
-  {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
 {# Size and centroid of each cluster. #}
@@ -197,10 +169,6 @@
   {{- clustereval.call_macro('centroids', given) -}}
 {%- endmacro %}
 
-{% macro default__centroids_query(given) -%}
-  {{- clustereval.check_adapter() -}}
-{%- endmacro %}
-
 {# All internal indices that need only the centers of the clusters. #}
 {% macro internal_report(
   tbl, vector, cluster, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
@@ -219,10 +187,6 @@
 
 {% macro duckdb__internal_report_query(given) -%}
   {{- clustereval.call_macro('internal_report', given) -}}
-{%- endmacro %}
-
-{% macro default__internal_report_query(given) -%}
-  {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
 {# Size, centroid and spread of each cluster, and its nearest cluster. #}
@@ -245,10 +209,6 @@
   {{- clustereval.call_macro('internal_cluster_report', given) -}}
 {%- endmacro %}
 
-{% macro default__internal_cluster_report_query(given) -%}
-  {{- clustereval.check_adapter() -}}
-{%- endmacro %}
-
 {# Internal indices that need the distance from every point to every center. #}
 {% macro neighbor_report(
   tbl, vector, cluster, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
@@ -267,10 +227,6 @@
 
 {% macro duckdb__neighbor_report_query(given) -%}
   {{- clustereval.call_macro('neighbor_report', given) -}}
-{%- endmacro %}
-
-{% macro default__neighbor_report_query(given) -%}
-  {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
 {# Silhouette of each point: how much nearer it is to its own cluster than to any other cluster. #}
@@ -294,10 +250,6 @@
   {{- clustereval.call_macro('silhouette_samples', given) -}}
 {%- endmacro %}
 
-{% macro default__silhouette_samples_query(given) -%}
-  {{- clustereval.check_adapter() -}}
-{%- endmacro %}
-
 {# Mean silhouette of each cluster. #}
 {% macro silhouette_clusters(
   tbl, vector, cluster, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
@@ -318,10 +270,6 @@
   {{- clustereval.call_macro('silhouette_clusters', given) -}}
 {%- endmacro %}
 
-{% macro default__silhouette_clusters_query(given) -%}
-  {{- clustereval.check_adapter() -}}
-{%- endmacro %}
-
 {# Mean silhouette of a clustering: exact, simplified, bounded, or estimated from a sample. #}
 {% macro silhouette_score(
   tbl, vector, cluster, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
@@ -340,10 +288,6 @@
 
 {% macro duckdb__silhouette_score_query(given) -%}
   {{- clustereval.call_macro('silhouette_score', given) -}}
-{%- endmacro %}
-
-{% macro default__silhouette_score_query(given) -%}
-  {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
 {# The fate of each cluster from one run to the next, such as kept, split, merged or gone. #}
@@ -368,10 +312,6 @@
   {{- clustereval.call_macro('run_transitions', given) -}}
 {%- endmacro %}
 
-{% macro default__run_transitions_query(given) -%}
-  {{- clustereval.check_adapter() -}}
-{%- endmacro %}
-
 {# Pairs of clusters, one from each of two runs, that have ids in common. #}
 {% macro transition_overlaps(
   tbl_before, tbl_after, id, cluster, partition_by=none, threshold=0.5, noise=none, noise_as=none, metrics=none
@@ -391,10 +331,6 @@
 
 {% macro duckdb__transition_overlaps_query(given) -%}
   {{- clustereval.call_macro('transition_overlaps', given) -}}
-{%- endmacro %}
-
-{% macro default__transition_overlaps_query(given) -%}
-  {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
 {# Ids that have moved, left or joined from one run to the next. #}
@@ -418,10 +354,6 @@
   {{- clustereval.call_macro('moved_ids', given) -}}
 {%- endmacro %}
 
-{% macro default__moved_ids_query(given) -%}
-  {{- clustereval.check_adapter() -}}
-{%- endmacro %}
-
 {# Ids whose companions (the other ids in their cluster) have changed from one run to the next. #}
 {% macro affected_ids(
   tbl_before, tbl_after, id, cluster, partition_by=none, noise=none, noise_as=none, metrics=none
@@ -440,8 +372,4 @@
 
 {% macro duckdb__affected_ids_query(given) -%}
   {{- clustereval.call_macro('affected_ids', given) -}}
-{%- endmacro %}
-
-{% macro default__affected_ids_query(given) -%}
-  {{- clustereval.check_adapter() -}}
 {%- endmacro %}

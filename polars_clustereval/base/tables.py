@@ -97,7 +97,7 @@ def table_function(
         """Store the declaration under the function's name."""
         is_of_one_frame = function.__code__.co_varnames[0] == "frame"
         add_growth_note(function, growth)
-        deferred = defer_reading(_keep_arguments(function))
+        deferred = defer_reading(keep_arguments(function))
         checked = check_calls(deferred) if is_of_one_frame else deferred
         _DECLARED[function.__name__] = Table(
             checked, kind, order, guide, is_portable, has_macro, growth
@@ -107,7 +107,7 @@ def table_function(
     return declare
 
 
-def _keep_arguments(function: Function) -> Function:
+def keep_arguments(function: Function) -> Function:
     """Return the function, with the arguments of each call kept for options_of_call."""
     parameters = inspect.signature(function).parameters
     defaults = {name: x.default for name, x in parameters.items() if x.default is not x.empty}

@@ -28,10 +28,7 @@ class Description(NamedTuple):
 
 
 def describe_callable(name: str) -> Description | None:
-    """Return the description of a table, function, criterion or parameter.
-
-    The result is None if the name is unknown.
-    """
+    """Return the description of a table, function, criterion or parameter, None if unknown."""
     if name in _functions():
         return _describe_function(name)
     if name in CRITERIA:
@@ -61,10 +58,7 @@ def list_callables() -> dict[str, dict[str, str]]:
 
 @cache
 def _functions() -> dict[str, Callable[..., Any]]:
-    """Return a mapping from names to the public functions.
-
-    The mapping includes to_sql if the extra that it needs is installed.
-    """
+    """Return the public functions by name, including to_sql if sqlglot is installed."""
     import polars_clustereval as package
 
     found = {name: getattr(package, name) for name in dir(package)}

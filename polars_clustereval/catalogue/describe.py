@@ -112,10 +112,7 @@ def reading(name: str, value: float | None) -> str | None:
 
 
 class _Text(str):
-    """A string that Python shows without quotes and that notebooks show as Markdown.
-
-    If `markdown` is None, notebooks show the text itself.
-    """
+    """A string that Python shows without quotes, and notebooks as `markdown` if there is any."""
 
     __slots__ = ("markdown",)
     markdown: str | None
@@ -186,10 +183,7 @@ def describe(name: str | None = None) -> str:
 
 
 def _find(name: object) -> Description:
-    """Return the description of a name.
-
-    If the name is unknown, raise an error that suggests a similar name.
-    """
+    """Return the description of a name, or raise an error that suggests a similar name."""
     found = entries()
     if isinstance(name, str):
         known = _describe_score(found[name]) if name in found else describe_callable(name)
@@ -206,10 +200,7 @@ def _find(name: object) -> Description:
 
 
 def _similar_name(name: str, found: Mapping[str, Entry]) -> str | None:
-    """Return the name that the user may have meant by `name`, or None if no name is similar.
-
-    `name` is in lower case, and may be an abbreviation or the name of a score in another library.
-    """
+    """Return what `name`, in lower case, an abbreviation or a name elsewhere, may mean, or None."""
     others = {
         other.lower(): entry.name
         for entry in found.values()
@@ -305,10 +296,10 @@ def _write_markdown(known: Description) -> str:
 
 
 def _escape_markup(text: str) -> str:
-    """Escape text for Markdown, so that notebooks do not show any of it as markup or formulas.
+    """Escape text for Markdown.
 
-    Some characters are written as references, because marimo shows a backslash before them, or
-    reads the text between two of them as a formula.
+    Some characters become references, because marimo shows a backslash before them, or reads the
+    text between two of them as a formula.
     """
     escaped = re.sub(r"([\\`*_{}|])", r"\\\1", text.replace("&", "&amp;"))
     return re.sub(r"[\[\]<>$~]", lambda found: f"&#{ord(found[0])};", escaped)

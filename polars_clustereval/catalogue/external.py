@@ -7,6 +7,9 @@ from polars_clustereval.base.score_facts import PASS_AND_COUNTS, Entry, Scale
 
 __all__ = ["list_external_entries"]
 
+# The facts that an entry repeats.
+_SHARED_FACTS = {*MetricFacts._fields} & {*Entry._fields} - {"cost"}
+
 #: Words for the values of a metric in the literature.
 _SCALES = {
     "adjusted_rand_score": Scale(
@@ -18,30 +21,14 @@ _SCALES = {
 }
 
 
-def _build_entry(facts: MetricFacts) -> Entry:
-    """Return the catalogue entry for a metric, built from the facts about the metric."""
-    return Entry(
-        name=facts.name,
-        title=facts.title,
-        kind="external",
-        family=facts.family,
-        table=facts.table,
-        definition=facts.definition,
-        range=facts.range,
-        best=facts.best,
-        meaning=facts.meaning,
-        special_cases=facts.special_cases,
-        source=facts.source,
-        cost=f"{PASS_AND_COUNTS} {facts.cost}".rstrip(),
-        elsewhere=facts.elsewhere,
-        differs=facts.differs,
-        scale=_SCALES.get(facts.name),
-    )
-
-
 def list_external_entries() -> list[Entry]:
-    """Return one entry for each metric of external_report and entity_resolution_report, in order.
-
-    A metric that is in both reports is listed only under external_report.
-    """
-    return [_build_entry(facts) for facts in metric_facts().values()]
+    """Return the entries of the metrics of both reports; shared ones are external_report's."""
+    return [
+        Entry(
+            **{name: x for name, x in facts._asdict().items() if name in _SHARED_FACTS},
+            kind="external",
+            cost=f"{PASS_AND_COUNTS} {facts.cost}".rstrip(),
+            scale=_SCALES.get(facts.name),
+        )
+        for facts in metric_facts().values()
+    ]

@@ -21,8 +21,9 @@ except ImportError as error:
 
 from .arguments import check_kept_cells, check_silhouette, check_weights
 from .engines import ENGINES, EXECUTED_DIALECTS
+from .parameters import OPTIONS, options_of_table
 from .pipeline import Request, build_query
-from .queries import OPTIONS, check_macro_options, keep_metrics, to_sql
+from .queries import check_macro_options, keep_metrics, to_sql
 
 __all__ = [
     "ENGINES",
@@ -35,5 +36,6 @@ __all__ = [
     "check_silhouette",
     "check_weights",
     "keep_metrics",
+    "options_of_table",
     "to_sql",
 ]

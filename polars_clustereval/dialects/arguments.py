@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 _SUMMED_DISTANCES = ("sqeuclidean", "cosine")
 
 
-def check_kept_cells(
-    name: str, label: str | None, cluster: str | None, *others: str | float | bool | None
-) -> None:
-    """Raise an error unless `label` and `cluster` are either both given or both omitted.
+def check_kept_cells(name: str, given: Mapping[str, Any]) -> None:
+    """Raise an error unless label and cluster are either both given or both omitted.
 
-    If `label` and `cluster` are omitted, the table is a saved contingency table. In that case,
-    raise an error for bcubed_samples, which needs the individual rows. Also raise an error if one
-    of `others` (weight, partition_by and noise) is given, because the saved table already takes
-    these arguments into account.
+    If they are omitted, the table is a saved contingency table. It has no individual rows, which
+    bcubed_samples needs, and already takes weight, partition_by and noise into account.
     """
+    label, cluster = given["label"], given["cluster"]
     if label is not None and cluster is not None:
         return
     if label is not None or cluster is not None:
@@ -47,8 +44,8 @@ def check_kept_cells(
             "label: bcubed_samples needs the label and the cluster of each row, and a saved "
             "contingency table has no individual rows"
         )
-    for parameter, value in zip(("weight", "partition_by", "noise"), others, strict=True):
-        if value is not None:
+    for parameter in ("weight", "partition_by", "noise"):
+        if given[parameter] is not None:
             raise ClusterEvalError(
                 f"{parameter}: a saved contingency table already contains it; leave it out, or "
                 "give label and cluster"
@@ -74,10 +71,7 @@ def check_weights(weights: Sequence[float] | None, n_dims: int) -> None:
 
 
 def check_silhouette(name: str, options: Mapping[str, Any]) -> None:
-    """Raise an error for an invalid silhouette option or a distance that requires pairs of points.
-
-    `options` maps the options of the table macro `name` to their values.
-    """
+    """Raise an error for an invalid silhouette option, or a distance that needs pairs of points."""
     distance, method = str(options["distance"]).lower(), options["method"]
     if not name.startswith("silhouette_"):
         return
@@ -102,13 +96,7 @@ def name_coordinates(
     size: int | None,
     weights: Sequence[float] | None,
 ) -> list[exp.Expr]:
-    """Return the coordinates of a point as expressions that refer to the user's columns.
-
-    If `vector` is a list of columns, each of them is a coordinate. If `vector` is a single column
-    of arrays, the coordinates are the `size` elements of each array. Raise an error if a vector has
-    no coordinates or an unknown length, or if the number of weights differs from the number of
-    coordinates.
-    """
+    """Return the coordinates as trees: the columns `vector`, or `size` elements of an array."""
     if isinstance(vector, str):
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
             raise ClusterEvalError(
@@ -156,11 +144,7 @@ def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
 
 
 def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str:
-    """Return the error message for a `value` that is not in `known`.
-
-    The message suggests the most similar choice. `parameter` is the name of the parameter of to_sql
-    to which the user passed `value`.
-    """
+    """Return the error message for a `value` of a parameter that is not in `known`."""
     choices = sorted(known)
     hint = suggest_name(value, choices)
     return f"{parameter}: expected one of {', '.join(choices)}, got {value!r}{hint}"
@@ -175,8 +159,5 @@ def _registered_connection() -> duckdb.DuckDBPyConnection:
 
 
 def open_cursor() -> duckdb.DuckDBPyConnection:
-    """Return a new DuckDB cursor that has access to the macros.
-
-    Each call gets a new cursor, because threads cannot share one.
-    """
+    """Return a new DuckDB cursor that has the macros; threads cannot share one."""
     return _registered_connection().cursor()

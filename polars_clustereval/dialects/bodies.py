@@ -55,11 +55,7 @@ def _parse(text: str) -> exp.Expr:
 
 
 def _describe_ctes(body: exp.Expr) -> None:
-    """Store what each CTE holds in its meta, and remove all comments, in place.
-
-    The description is the beginning of the comment above the CTE or, without one, of the comment
-    above the macro whose rows the CTE holds.
-    """
+    """Store in the meta of each CTE what it holds, in place: its comment, or that of its macro."""
     if isinstance(body, exp.Query) and body.ctes:
         body.ctes[0].args["alias"].add_comments(body.args["with_"].pop_comments())
         for cte in body.ctes:
@@ -92,11 +88,7 @@ def _name_parameters(function: exp.Lambda) -> None:
 
 
 def _name_element(node: exp.Expr) -> exp.Expr | None:
-    """Return list_element(x, i) for x[i], or None for other nodes.
-
-    The index i is counted from 1. In sqlglot's tree for x[i], i is counted from 0 if it is a
-    literal, and from 1 otherwise.
-    """
+    """Return list_element(x, i) for x[i]; in sqlglot's tree, a literal i is counted from 0."""
     if not isinstance(node, exp.Bracket) or node.expressions[0].is_string:
         return None
     (place,) = node.expressions
@@ -109,10 +101,7 @@ def _name_element(node: exp.Expr) -> exp.Expr | None:
 
 
 def _name_columns(select: exp.Select) -> None:
-    """Rewrite each output column of the form t.x as t.x AS x, in place.
-
-    Without the alias, different engines would give the column different names.
-    """
+    """Rewrite output columns t.x as t.x AS x, in place: engines name t.x differently."""
     for column in select.expressions:
         if isinstance(column, exp.Column) and column.table and column.name != "*":
             column.replace(exp.alias_(column.copy(), column.name))

@@ -11,7 +11,7 @@ from polars_clustereval.errors import ClusterEvalError
 from .arguments import unknown_choice_text
 from .folding import fold_conditions
 from .rows import drop_unread_joins, find_groups
-from .trees import nested_queries, selects_of, source_name, sources_of
+from .trees import nested_queries, selects_of, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,10 +26,7 @@ def drop_outputs(query: exp.Select, names: Collection[str]) -> exp.Select:
 
 
 def keep_outputs(query: exp.Select, names: Sequence[str]) -> exp.Select:
-    """Keep only the query's output columns that are in `names`, in the order of `names`.
-
-    The query must not contain ``*``. Raise an error for a name that is not an output column.
-    """
+    """Keep only the output columns in `names`, in this order. The query must not contain ``*``."""
     columns = {column.alias_or_name: column for column in query.expressions}
     for name in names:
         if name not in columns:
@@ -63,10 +60,7 @@ def name_outputs(query: exp.Select) -> exp.Select:
 
 
 def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
-    """Replace each ``*`` in a query with columns, in place, and return the output column names.
-
-    `known` maps each earlier CTE to the names of its output columns.
-    """
+    """Replace each ``*``, in place, and return the output names, as `known` has by CTE."""
     first: list[str] = []
     for select in selects_of(query):
         names = _name_columns_of(select, known)
@@ -78,13 +72,9 @@ def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
 
 
 def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[str]:
-    """Replace each ``*`` in a single SELECT with columns, and return the output column names.
-
-    The SELECT is changed in place. `known` maps each earlier CTE to the names of its output
-    columns.
-    """
+    """Replace each ``*`` of one SELECT, in place, and return the names of its columns."""
     sources = {
-        source_name(source): _name_outputs(source, known)
+        source.alias_or_name: _name_outputs(source, known)
         if isinstance(source, exp.Subquery)
         else known.get(source.name, [])
         for source in sources_of(select)
@@ -97,11 +87,7 @@ def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[st
 
 
 def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Expr]:
-    """Return the columns that a ``*`` represents.
-
-    t.* represents the columns of the source t, and a plain ``*`` represents the columns of all
-    sources.
-    """
+    """Return the columns of t.*, or for a plain ``*``, those of all sources."""
     inner = star.this if isinstance(star, exp.Column) else star
     left_out = {column.name for column in inner.args.get("except_") or ()}
     table = star.table if isinstance(star, exp.Column) else ""
@@ -139,15 +125,11 @@ def prune(query: exp.Select) -> exp.Select:
 
 
 def _note_needs(query: exp.Expr, needed: dict[str, set[str]], groups: Mapping[str, Groups]) -> None:
-    """Add every column that a query may read to `needed`, which maps CTEs to column names.
-
-    Joins that change nothing are removed first, so their columns are not added. `groups` is the
-    result of find_groups.
-    """
+    """Add what a query may read to `needed`, by CTE; joins that change nothing go first."""
     for select in _all_selects_of(query):
         drop_unread_joins(select, groups)
         for source in sources_of(select):
-            names = _names_read(select, source_name(source))
+            names = _names_read(select, source.alias_or_name)
             if isinstance(source, exp.Subquery):
                 _keep_columns(source.this, names)
                 _note_needs(source.this, needed, groups)
@@ -164,10 +146,7 @@ def _all_selects_of(query: exp.Expr) -> Iterator[exp.Select]:
 
 
 def _names_read(select: exp.Select, source: str) -> set[str]:
-    """Return the names of the columns that a SELECT itself may read from one source.
-
-    Columns that are read only by queries in FROM and WITH are not included.
-    """
+    """Return the columns that a SELECT itself, without FROM and WITH, may read from one source."""
     others = {id(part) for part in sources_of(select) if isinstance(part, exp.Subquery)}
     own = select.walk(prune=lambda node: isinstance(node, exp.With) or id(node) in others)
     columns = (node for node in own if isinstance(node, exp.Column))
@@ -208,13 +187,13 @@ def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
     """Remove LEFT JOINs with CTEs that have no rows, and replace the CTEs' columns with NULL."""
     joins = select.args.get("joins") or []
     dropped = {
-        source_name(join.this)
+        join.this.alias_or_name
         for join in joins
         if join.side == "LEFT" and isinstance(join.this, exp.Table) and join.this.name in empty
     }
     if not dropped:
         return
-    select.set("joins", [join for join in joins if source_name(join.this) not in dropped])
+    select.set("joins", [join for join in joins if join.this.alias_or_name not in dropped])
     for column in list(select.find_all(exp.Column)):
         if column.table in dropped:
             column.replace(exp.null())
@@ -227,10 +206,7 @@ def _has_no_rows(query: exp.Expr, empty: set[str]) -> bool:
 
 
 def _selects_nothing(select: exp.Select, empty: set[str]) -> bool:
-    """Return whether a single SELECT is known to have no rows (see _has_no_rows).
-
-    Without GROUP BY, a SELECT with an aggregate returns one row even if its input is empty.
-    """
+    """Return whether a SELECT has no rows; an aggregate without GROUP BY always has one."""
     where, having = select.args.get("where"), select.args.get("having")
     if having is not None and having.this == exp.false():
         return True

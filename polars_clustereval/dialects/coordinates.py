@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from .lists import Lengths, Lists, coordinate_name
 from .sql_names import HOLDS
-from .trees import nested_queries, selects_of, source_name, sources_of
+from .trees import nested_queries, selects_of, sources_of
 
 # The number of decimal digits that count the coordinates of a vector, in rows of a single column.
 _DIGITS = "__ce_digits"
@@ -45,11 +45,7 @@ def split_lists(query: exp.Select) -> exp.Select:
 
 
 def _split(query: exp.Expr, known: dict[str, Lengths], *, is_result: bool = False) -> Lengths:
-    """Replace the lists in a query, in place, and return the lengths of the lists in its output.
-
-    `known` maps each earlier CTE to the lengths of its list columns. `is_result` is True for the
-    final query.
-    """
+    """Replace the lists of a query, in place, and return their lengths, as `known` has by CTE."""
     returned: list[Lengths] = []
     for select in selects_of(query):
         lists = _open_sources(select, known)
@@ -60,12 +56,9 @@ def _split(query: exp.Expr, known: dict[str, Lengths], *, is_result: bool = Fals
 
 
 def _open_sources(select: exp.Select, known: dict[str, Lengths]) -> Lists:
-    """Replace the lists in the subqueries of a SELECT.
-
-    Return the lists that the SELECT reads.
-    """
+    """Replace the lists in the subqueries of a SELECT, and return the lists that it reads."""
     sources = {
-        source_name(source): _split(source, known)
+        source.alias_or_name: _split(source, known)
         if isinstance(source, exp.Subquery)
         else known.get(source.name, {})
         for source in sources_of(select)
@@ -78,10 +71,9 @@ def _open_sources(select: exp.Select, known: dict[str, Lengths]) -> Lists:
 
 
 def _split_columns(select: exp.Select, lists: Lists, first: Lengths, *, is_result: bool) -> Lengths:
-    """Replace the list columns in the output of a SELECT, in place, and return their lengths.
+    """Replace the output lists of a SELECT, in place, and return their lengths.
 
-    In a later branch of a UNION ALL, `first` contains the lengths of the lists in the first branch.
-    `is_result` is True if the SELECT belongs to the final query.
+    `first` has the lengths in the first branch of a UNION ALL; `is_result` marks the final query.
     """
     returned: Lengths = {}
     columns: list[exp.Expr] = []
@@ -127,10 +119,7 @@ def _split_clauses(select: exp.Select, lists: Lists) -> None:
 
 
 def _unnest(select: exp.Select, lists: Lists) -> None:
-    """Replace unnest(list) with the element at a position, and unnest(range) with the position.
-
-    The SELECT is changed in place, and joined with a table that has one row for each position.
-    """
+    """Replace unnest, in place, with the element or the place of a joined table of positions."""
     unnested = list(select.find_all(exp.Explode))
     if not unnested:
         return

@@ -163,10 +163,7 @@ EXECUTED_DIALECTS = tuple(ENGINES)
 
 
 def find_engine(dialect: str) -> Engine:
-    """Return the Engine for a dialect that the tests execute or that sqlglot knows.
-
-    Raise an error for any other dialect.
-    """
+    """Return the Engine for a dialect, or raise an error if sqlglot does not know the dialect."""
     name = dialect.lower()
     known = {*ENGINES, *filter(None, Dialect.classes)}
     if name not in known:

@@ -57,10 +57,7 @@ class Expansion:
         self._ctes: list[exp.CTE] = []
 
     def query(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
-        """Return the query of the table macro `name` as a SELECT with CTEs and without macro calls.
-
-        `arguments` maps parameters to syntax trees.
-        """
+        """Return the query of a table macro, with CTEs and without macro calls."""
         body = self._expand_table(name, arguments)
         if not isinstance(body, exp.Select):
             raise ClusterEvalError(f"{name}: expected a table macro that is one SELECT")
@@ -70,11 +67,7 @@ class Expansion:
         return body
 
     def _expand_table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
-        """Return the main query of the table macro `name`, without macro calls or CTEs.
-
-        The CTEs that the main query reads are also expanded, from last to first, and added to the
-        CTEs of the whole query. `arguments` maps parameters to syntax trees.
-        """
+        """Return the main query of a table macro, and add the CTEs it reads, the last first."""
         self._calls += 1
         body = self._parse(PLAIN_FORMS.get(name, name))
         if not isinstance(body, exp.Query):
@@ -98,20 +91,15 @@ class Expansion:
         return final
 
     def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
-        """Return a macro's body with macro calls expanded and parameters replaced with arguments.
+        """Return a macro's body with its calls expanded and its parameters replaced.
 
-        `arguments` maps parameters to syntax trees. Conditions on arguments are evaluated first, so
-        that branches that are never executed are not expanded.
+        Conditions on arguments are decided first, so that branches not taken are not expanded.
         """
         filled = fold_conditions(fill_columns(body, arguments))
         return fold_conditions(rewrite_tree(filled, self._replacement_of))
 
     def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
-        """Return the tree that replaces `node`, or None if `node` stays unchanged.
-
-        Calls to macros and to query_table are expanded. A condition on the column ``valid``, which
-        contains the result of a data check, becomes TRUE.
-        """
+        """Return what replaces `node`, or None; ``valid``, of data checks, becomes TRUE."""
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
             return self._expand_source(node)
         if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
@@ -127,11 +115,9 @@ class Expansion:
         return None
 
     def _expand_source(self, table: exp.Table) -> exp.Expr:
-        """Return the tree that replaces a table function in FROM, with the same alias.
+        """Return what replaces a table function in FROM, with the same alias.
 
-        A call to query_table becomes the table that its argument specifies. A call to query becomes
-        the CTE whose name appears in the text of the query. A call to a table macro becomes the
-        macro's query in parentheses.
+        query_table becomes its table, query the CTE in its text, and a table macro a subquery.
         """
         call = table.this
         new: exp.Expr
@@ -161,11 +147,7 @@ class Expansion:
         return exp.to_table(_number_name(source.name, table.meta["number"]))
 
     def _expand_scalar(self, call: exp.Anonymous) -> exp.Expr:
-        """Return the tree that replaces a scalar macro call, usually the expanded macro body.
-
-        A macro that checks the data returns its first argument, so a call to such a macro becomes
-        its first argument.
-        """
+        """Return the expanded scalar macro; a check of the data becomes its first argument."""
         if (plain := self._plain_scalar(call)) is not None:
             return plain
         if call.name.startswith("_check_"):
@@ -182,11 +164,7 @@ class Expansion:
         return rewrite_tree(call.expressions[place].copy(), self._replacement_of)
 
     def _plain_scalar(self, call: exp.Anonymous) -> exp.Expr | None:
-        """Return the replacement for a macro that only DuckDB can run, or None for other macros.
-
-        A call that tests whether an argument has its default value becomes TRUE or FALSE, and a
-        call to _check_options becomes TRUE.
-        """
+        """Return what replaces a macro that only DuckDB can run, or None for other macros."""
         named = self._row_id is not None
         match call.name:
             case "_check_options":
@@ -223,24 +201,18 @@ class Expansion:
         return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
 
     def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
-        """Return the arguments of a macro call as a mapping from parameters to syntax trees.
-
-        Options are evaluated here, because a distance may itself be specified by a macro call.
-        """
+        """Return the arguments by parameter."""
         parameters = macro_parameters(call.name)
-        values = [self._decide(value) for value in call.expressions]
+        # Macro calls that read no columns are evaluated: a macro may choose a distance.
+        values = [
+            value
+            if value.find(exp.Column) or not value.find(exp.Dot)
+            else fold_conditions(rewrite_tree(value.copy(), self._replacement_of))
+            for value in call.expressions
+        ]
         # NULL is the default of every parameter that a call leaves out.
         values += [exp.null() for _ in parameters[len(values) :]]
         return dict(zip(parameters, values, strict=True))
-
-    def _decide(self, argument: exp.Expr) -> exp.Expr:
-        """Return an argument.
-
-        An argument that contains macro calls and does not read any columns is evaluated first.
-        """
-        if argument.find(exp.Column) or not argument.find(exp.Dot):
-            return argument
-        return fold_conditions(rewrite_tree(argument.copy(), self._replacement_of))
 
 
 def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
@@ -254,10 +226,7 @@ def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
 
 
 def _unwrap_star(body: exp.Select) -> exp.Select:
-    """Return the inner query of SELECT * FROM (inner query), or any other query unchanged.
-
-    A query of this form passes on a macro's columns without listing them.
-    """
+    """Return the inner query of SELECT * FROM (inner query), or any other query unchanged."""
     clauses = {key for key, value in body.args.items() if value}
     source = body.args["from_"].this
     is_plain = body.is_star and clauses <= {"expressions", "from_", "where", "order"}
@@ -289,10 +258,9 @@ def _tables_of(*trees: exp.Expr) -> set[str]:
 
 
 def _number_ctes(body: exp.Query, number: int) -> None:
-    """Add `number` to every occurrence of each CTE name in the body of a macro, in place.
+    """Add `number` to each CTE name of a macro, in place: in WITH, as tables and as arguments.
 
-    CTE names occur in WITH, as tables, and as arguments of table macros. The text passed to query()
-    also contains a CTE name, so the number is stored with the call.
+    The text passed to query() also has a CTE name, so the number is stored with the call.
     """
     names = {cte.alias: _number_name(cte.alias, number) for cte in body.ctes}
     for cte in body.ctes:

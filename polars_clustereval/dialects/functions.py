@@ -60,11 +60,9 @@ def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
 
 
 def _write_least_keys(query: exp.Select) -> None:
-    """Rewrite value_at_least_key(value, key, condition), in place, so that all engines accept it.
+    """Rewrite value_at_least_key(value, key, condition), in place, for all engines.
 
-    A window function computes the smallest key of the group for each row. The result is the
-    smallest value among the rows with that key. The SELECT that calls the function has a single
-    source and a GROUP BY clause.
+    A window finds the smallest key of each group. Its SELECT has one source and a GROUP BY.
     """
     for call in list(query.find_all(exp.Anonymous)):
         select = call.find_ancestor(exp.Select)

@@ -30,12 +30,7 @@ _WELL_KNOWN = ("bigquery", "presto", "redshift")
 
 
 def parse_column(text: str) -> exp.Column:
-    """Return the column that `text` refers to.
-
-    `text` is the user's name for the column. A name in double quotes or backticks is used exactly
-    as written. A name that contains a space or another character that must be quoted is also used
-    exactly as written. The engine folds the case of any other name.
-    """
+    """Return the column `text`, exactly as written if quoted or not a word; engines fold others."""
     found = _QUOTED.fullmatch(text)
     if found:
         double, backticks = found.groups()
@@ -45,12 +40,7 @@ def parse_column(text: str) -> exp.Column:
 
 
 def parse_table(parameter: str, name: str, dialect: str) -> exp.Table:
-    """Return the name of a table, such as schema.table, as a syntax tree, or raise an error.
-
-    `parameter` is the parameter of to_sql to which the user passed the name. A name that is not
-    valid in DuckDB, for instance because it is in backticks, is parsed according to the rules of
-    `dialect`, which is a sqlglot dialect.
-    """
+    """Return a table such as schema.table as a tree, by the rules of DuckDB or else `dialect`."""
     for parser in ("duckdb", dialect):
         try:
             return exp.to_table(name, dialect=parser)

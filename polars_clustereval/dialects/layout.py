@@ -24,11 +24,7 @@ def merge_selects(query: exp.Select) -> exp.Select:
 
 
 def _merge(query: exp.Expr) -> exp.Expr:
-    """Return the inner query if a SELECT merely passes through its columns.
-
-    The inner query then returns the columns of the outer query, in the same order and with the same
-    names. Any other query is returned unchanged.
-    """
+    """Return the inner query, with the outer columns, of a SELECT that only passes columns on."""
     if isinstance(query, exp.Union):
         for side in ("this", "expression"):
             query.set(side, _merge(query.args[side]))
@@ -51,10 +47,7 @@ def _merge(query: exp.Expr) -> exp.Expr:
 
 
 def _passed_on(query: exp.Expr) -> exp.Query | None:
-    """Return the subquery whose columns a SELECT merely passes through, or None if there is none.
-
-    The result is also None if the SELECT passes the same column through twice.
-    """
+    """Return the subquery whose columns a SELECT only passes on, each at most once, or None."""
     if not isinstance(query, exp.Select):
         return None
     source = query.args["from_"].this if query.args.get("from_") else None
@@ -85,10 +78,7 @@ def merge_ctes(query: exp.Select) -> exp.Select:
 
 
 def _copied_cte(query: exp.Expr) -> exp.Table | None:
-    """Return the CTE from which a query merely selects columns, or None if there is none.
-
-    The query must not rename the columns, and must not have any clauses besides SELECT and FROM.
-    """
+    """Return the CTE of which a query only selects columns, by their own names, or None."""
     if not isinstance(query, exp.Select) or _clauses_of(query) != {"expressions", "from_"}:
         return None
     source = query.args["from_"].this
@@ -122,7 +112,8 @@ def drop_repeated_names(query: exp.Select) -> exp.Select:
     """Remove aliases that merely repeat the name of the column or table."""
     for node in list(query.find_all(exp.Alias)):
         inner = node.this
-        if isinstance(inner, exp.Column) and inner.name == node.alias and _is_named(inner):
+        # Engines differ in how they name an output column t.x.
+        if isinstance(inner, exp.Column) and inner.name == node.alias and not inner.table:
             node.replace(inner)
     for table in query.find_all(exp.Table):
         if table.alias and table.alias == table.name and not table.db:
@@ -135,12 +126,3 @@ def comment_ctes(query: exp.Select) -> exp.Select:
     for cte in query.ctes:
         next(selects_of(cte.this)).add_comments([cte.meta[HOLDS]])
     return query
-
-
-def _is_named(column: exp.Column) -> bool:
-    """Return whether a column is certain to keep its name in the result.
-
-    Engines differ in how they name an output column t.x, so only a column that is written without
-    its table is certain to keep its name.
-    """
-    return not column.table

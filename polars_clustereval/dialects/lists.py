@@ -29,12 +29,7 @@ class Lists:
     """The lists that can occur in the expressions of a single SELECT."""
 
     def __init__(self, known: dict[str, Lengths], sources: dict[str, Lengths]) -> None:
-        """Initialize with the lists in earlier CTEs and in the sources of the SELECT.
-
-        `known` maps the names of earlier CTEs to the lengths of their list columns. `sources` maps
-        the names of the tables and subqueries that the SELECT reads to the lengths of their list
-        columns.
-        """
+        """Initialize with the lengths of the list columns of `known` CTEs and of `sources`."""
         self._known = known
         self._sources = sources
         self._bound: dict[str, exp.Expr] = {}
@@ -78,13 +73,9 @@ class Lists:
         return 0 in known and not any(known)
 
     def vector_length(self, node: exp.Expr) -> int:
-        """Return the number of coordinates, which is the common length of all lists in the query.
+        """Return the number of coordinates, the length of all lists; an error shows `node`.
 
-        This length is needed for nodes that contain no list. For example, list(x ORDER BY i)
-        collects one number for each coordinate, and unnest(range(1, n + 1)) has one row for each
-        coordinate. All lists in the macros (vectors, centers, and lists of values that are computed
-        for each coordinate) have the same length. If the query has lists of different lengths,
-        raise an error that shows `node`.
+        Nodes without a list need it: list(x ORDER BY i) has one number for each coordinate.
         """
         lengths = sorted({n for lists in self._known.values() for n in lists.values() if n})
         if len(lengths) != 1:
@@ -94,10 +85,7 @@ class Lists:
         return lengths[0]
 
     def element(self, node: exp.Expr, place: int) -> exp.Expr:
-        """Return the element at position `place` of a list, or NULL if there is none.
-
-        `node` is a list expression or NULL, and `place` counts from 1.
-        """
+        """Return the element at `place`, counted from 1, of a list or NULL, or else NULL."""
         if (named := _named_value(node)) is not None:
             values = self._values_of(named, 1)
             return self._bind(values, named, lambda body: self.element(body, place))
@@ -146,11 +134,7 @@ class Lists:
         node: exp.Transform,
         result: Callable[[exp.Expr], _Result],
     ) -> _Result:
-        """Apply `result` to the body of a lambda whose parameters are bound to `values`.
-
-        Numbers are substituted into the body. Lists stay bound to the parameter names, because the
-        query can contain only the elements of a list, not the list itself.
-        """
+        """Apply `result` to the body of a lambda; numbers are filled in, lists bound by name."""
         numbers: dict[str, exp.Expr] = {}
         lists: dict[str, exp.Expr] = {}
         for name, value in values.items():
@@ -234,10 +218,7 @@ class Lists:
         return exp.paren(_sum(_square(one - other) for one, other in pairs))
 
     def _element_at(self, node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
-        """Return a list element, or None if `node` is not a list.
-
-        The position of the element may be a column.
-        """
+        """Return a list element, whose position may be a column, or None for other nodes."""
         length = self.length(node)
         if length is None:
             return exp.null() if self.is_null(node) else None
@@ -276,10 +257,7 @@ def _length_or_error(length: exp.Expr, elements: list[exp.Expr]) -> exp.Expr:
 
 
 def _named_value(node: exp.Expr) -> exp.Transform | None:
-    """Return the list_transform in list_transform([x], lambda y: …)[1], or None for other nodes.
-
-    The macros use this form to bind the name y to the value x.
-    """
+    """Return the list_transform of list_transform([x], lambda y: …)[1], which names x, or None."""
     if isinstance(node, exp.Anonymous) and node.name == "list_element":
         named = node.expressions[0]
         if isinstance(named, exp.Transform) and isinstance(named.this, exp.Array):
@@ -299,10 +277,7 @@ def _sum(terms: Iterable[exp.Expr]) -> exp.Expr:
 
 
 def _combine(kind: type[exp.Binary], terms: Iterable[exp.Expr]) -> exp.Expr:
-    """Combine one or more terms with a binary operator.
-
-    The terms are combined pairwise, in a balanced tree, because parsers limit the nesting depth.
-    """
+    """Combine terms with a binary operator in a balanced tree: parsers limit the nesting depth."""
     parts = list(terms)
     while len(parts) > 1:
         pairs = zip(parts[::2], parts[1::2], strict=False)

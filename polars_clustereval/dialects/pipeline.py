@@ -73,31 +73,20 @@ class Request:
 
 
 def write_query(request: Request, order: Sequence[str], *, pretty: bool) -> str:
-    """Return the SQL text of a query.
-
-    The rows are sorted by the columns in `order` unless the macro already sorts them. The text is a
-    single line unless `pretty` is True.
-    """
+    """Return the SQL text of a query, sorted by `order` unless the macro sorts it."""
     query = finish_query(request, order, request.engine.mark_ctes)
     return write_tree(query, request.engine, pretty=pretty)
 
 
 def write_script(request: Request, order: Sequence[str], *, pretty: bool) -> str:
-    """Return the text of a script that stores the shared CTEs of a query in temporary tables.
-
-    The parameters are the same as those of write_query.
-    """
+    """Return a script that stores shared CTEs in temporary tables (see write_query)."""
     query = finish_query(request, order, request.engine.mark_steps)
     write = partial(write_tree, engine=request.engine, pretty=pretty)
     return write_statements(query, request.engine, write, "\n" if pretty else " ")
 
 
 def finish_query(request: Request, order: Sequence[str], mark_ctes: Step) -> exp.Select:
-    """Return the query in its engine-specific form, with sorted rows and marked CTEs.
-
-    The rows are sorted by the columns in `order`. The step `mark_ctes` marks CTEs, for example as
-    MATERIALIZED.
-    """
+    """Return the query in the form of its engine, sorted, with CTEs marked by `mark_ctes`."""
     query = build_query(request)
     for step in _steps_to_text(request.engine, order, mark_ctes):
         query = step(query)
@@ -205,11 +194,9 @@ def _expand_macro(request: Request) -> exp.Select:
 
 
 def _complete_or_null(request: Request) -> list[exp.Expr]:
-    """Return the coordinates, marking incomplete points if the option `missing` is 'drop'.
+    """Return the coordinates; if `missing` is 'drop', the first is NULL in incomplete points.
 
-    The first coordinate of an incomplete point is replaced with NULL. Therefore, to find incomplete
-    points, the query needs to test only the first coordinate. For a condition on all d coordinates,
-    Spark would plan 2^d steps.
+    The query then tests this one: for a condition on all d coordinates, Spark would plan 2^d steps.
     """
     coordinates = list(request.coordinates)
     if request.options["missing"] == "drop" and len(coordinates) > 1:

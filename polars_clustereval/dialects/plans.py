@@ -174,10 +174,9 @@ def _ctes_read_once(query: exp.Select) -> list[exp.CTE]:
 
 
 def _stream_ctes(ctes: Iterable[exp.CTE]) -> None:
-    """Mark CTEs in place so that Postgres neither stores nor inlines them.
+    """Mark CTEs with OFFSET 0, in place, so that Postgres neither stores nor inlines them.
 
-    OFFSET 0 ensures that each expression in a CTE is computed only once, even if the query that
-    reads the CTE uses the expression twice.
+    Each expression of a CTE is then computed once, even if the reading query uses it twice.
     """
     for cte in ctes:
         cte.set("materialized", None)

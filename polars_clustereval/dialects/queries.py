@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import replace
-from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal
+from inspect import Signature, signature
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -26,18 +26,13 @@ from .arguments import (
 )
 from .engines import find_engine, never_executed_notice
 from .identifiers import parse_table
+from .parameters import COLUMN_PARAMETERS, OPTIONS, TABLE_PARAMETERS, table_arguments
 from .pipeline import Request, write_query, write_script
 from .selection import describe_call, select_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polars_clustereval.base.checks import NoiseAs
-    from polars_clustereval.external.entity_matching import EditCost
-    from polars_clustereval.external.information import NormalizedMethod
-    from polars_clustereval.internal.distances import Center, DistanceName
-    from polars_clustereval.internal.kernels.other_clusters import Between
-    from polars_clustereval.internal.vectors import Missing
 
 # Table macros of labels, of points and of two runs -> the columns by which their rows are sorted.
 # Queries of two runs are already sorted.
@@ -46,44 +41,15 @@ _POINT_TABLES = orders_of_portable_tables("points")
 _RUN_TABLES = orders_of_portable_tables("two runs")
 _ROW_ORDER = _LABEL_TABLES | _POINT_TABLES | _RUN_TABLES
 
-# Parameters of to_sql that name a table, and a column of it.
-_TABLE_PARAMETERS = ("tbl", "tbl_before", "tbl_after")
-_COLUMN_PARAMETERS = ("label", "cluster", "weight", "id", "partition_by")
-
 
 def to_sql(
     name: str,
     *,
     dialect: str,
-    tbl: str | None = None,
-    tbl_before: str | None = None,
-    tbl_after: str | None = None,
-    label: str | None = None,
-    cluster: str | None = None,
-    vector: str | Sequence[str] | None = None,
-    size: int | None = None,
-    weight: str | None = None,
-    id: str | None = None,  # noqa: A002 - the parameter's name everywhere
-    partition_by: str | None = None,
-    noise: str | float | bool | None = None,
-    noise_as: NoiseAs | None = None,
-    average_method: NormalizedMethod = "arithmetic",
-    beta: float = 1.0,
-    adjusted: bool = True,
-    split_cost: EditCost = "unit",
-    merge_cost: EditCost = "unit",
-    threshold: float = 0.5,
-    min_share: float = 0.0,
-    distance: DistanceName = "euclidean",
-    p: float = 2,
-    center: Center = "mean",
-    weights: Sequence[float] | None = None,
-    missing: Missing = "error",
-    method: Literal["exact", "simplified"] = "exact",
-    between: Between = "nearest",
     metrics: Sequence[str] | None = None,
     steps: bool = False,
     compact: bool = False,
+    **arguments: Any,
 ) -> str:
     """Write a table macro as a standalone query in another SQL dialect.
 
@@ -193,34 +159,40 @@ def to_sql(
     >>> query.count("AS v_measure_score"), query.count("rand_score")
     (1, 0)
     """
-    given = locals()
+    for parameter in arguments:
+        if parameter not in _TABLE_ARGUMENTS:
+            raise TypeError(f"to_sql() got an unexpected keyword argument {parameter!r}")
+    given = {key: arguments.get(key, x.default) for key, x in _TABLE_ARGUMENTS.items()}
     engine = find_engine(dialect)
     asked = name
     name, chosen = select_columns(name, metrics, _ROW_ORDER)
     notice = never_executed_notice(dialect)
     if notice is not None:
         warnings.warn(notice, stacklevel=2)
+    if given["weights"] is not None:
+        given["weights"] = [float(number) for number in given["weights"]]
     options = {key: given[key] for key in OPTIONS}
-    if weights is not None:
-        options["weights"] = given["weights"] = [float(number) for number in weights]
-    columns = {key: given[key] for key in _COLUMN_PARAMETERS}
-    tables = {key: given[key] for key in _TABLE_PARAMETERS}
+    columns = {key: given[key] for key in COLUMN_PARAMETERS}
+    tables = {key: given[key] for key in TABLE_PARAMETERS}
     check_columns(columns)
-    check_tables(name, {**tables, "id": id, "cluster": cluster})
+    check_tables(name, given)
     check_macro_options(name, options)
     if name in _LABEL_TABLES:
-        check_kept_cells(name, label, cluster, weight, partition_by, noise)
-    if id is None and "id" in _ROW_ORDER[name] and not engine.keeps_row_order:
+        check_kept_cells(name, given)
+    if given["id"] is None and "id" in _ROW_ORDER[name] and not engine.keeps_row_order:
         raise ClusterEvalError(
             f"id: {name} needs the column that identifies each row, got None; rows have no order "
             f"in {dialect} by which they could be numbered"
         )
-    is_of_points = name in _POINT_TABLES
-    coordinates = name_coordinates(name, vector, size, weights) if is_of_points else []
-    if is_of_points and cluster is None:
-        raise ClusterEvalError(f"cluster: {name} needs the column of clusters, got None")
-    others = {**options, **columns, **tables, "vector": vector, "size": size}
-    refuse_unknown_parameters(name, [k for k, x in others.items() if x != OPTIONS.get(k)])
+    coordinates = []
+    if name in _POINT_TABLES:
+        coordinates = name_coordinates(name, given["vector"], given["size"], given["weights"])
+        if given["cluster"] is None:
+            raise ClusterEvalError(f"cluster: {name} needs the column of clusters, got None")
+    asked_for = {key: x for key, x in given.items() if x != _TABLE_ARGUMENTS[key].default}
+    # The first of several unknown parameters is an option, or else a column.
+    in_order = (*OPTIONS, *COLUMN_PARAMETERS, *asked_for)
+    refuse_unknown_parameters(name, [key for key in in_order if key in asked_for])
     parsed = {key: parse_table(key, x, engine.parser) for key, x in tables.items() if x is not None}
     check_silhouette(name, options)
     request = keep_metrics(Request(name, engine, parsed, columns, options, coordinates), chosen)
@@ -228,16 +200,26 @@ def to_sql(
     query = write(request, _order_of(request), pretty=not compact)
     if compact:
         return query if notice is None else f"/* {notice} */ {query}"
-    asked_for = {k: x for k, x in given.items() if k != "name" and x != _DEFAULTS.get(k)}
-    return describe_call(asked, asked_for, notice) + query
+    form = {"metrics": metrics, "steps": steps or None}
+    asked_for |= {key: x for key, x in form.items() if x is not None}
+    return describe_call(asked, {"dialect": dialect, **asked_for}, notice) + query
+
+
+_TABLE_ARGUMENTS = {x.name: x for x in table_arguments()}
+
+
+def _full_signature() -> Signature:
+    """Return the signature of to_sql, in which the arguments of the tables stand by name."""
+    own = signature(to_sql)
+    first, dialect, *form, _ = own.parameters.values()
+    return own.replace(parameters=[first, dialect, *_TABLE_ARGUMENTS.values(), *form])
+
+
+to_sql.__signature__ = _full_signature()  # type: ignore[attr-defined]
 
 
 def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
-    """Return the request limited to the columns in `metrics` and the columns that identify a row.
-
-    If `metrics` is None, the request is returned unchanged. Raise an error if `metrics` is not a
-    list of names.
-    """
+    """Return the request for `metrics` (all if None) and the columns that identify a row."""
     if metrics is None:
         return request
     names = (*_order_of(request), *check_metrics(metrics))
@@ -249,23 +231,11 @@ def _order_of(request: Request) -> tuple[str, ...]:
     return tuple(_ROW_ORDER[request.name][request.has_one_partition :])
 
 
-_DEFAULTS = {key: x.default for key, x in signature(to_sql).parameters.items()}
-_OF_QUERIES = ("name", "dialect", "vector", "size", "metrics", "steps", "compact")
-
-# Default of each option of the table macros.
-OPTIONS: dict[str, Any] = {
-    key: default
-    for key, default in _DEFAULTS.items()
-    if key not in (*_OF_QUERIES, *_TABLE_PARAMETERS, *_COLUMN_PARAMETERS)
-}
-
-
 def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     """Raise the same error as the macro `name` if one of its options is invalid.
 
-    `options` maps parameters to values. DuckDB runs a private macro that checks these options
-    without reading a table. If the macro's error message would show an option in its SQL form, the
-    check is done in Python instead.
+    DuckDB runs a private macro that reads no table; an error that would show an option in its SQL
+    form is raised in Python.
     """
     if name == "external_report":
         names = ("average_method", "beta", "adjusted")

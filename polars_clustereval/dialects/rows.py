@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
 
-from .trees import selects_of, source_name, sources_of
+from .trees import selects_of, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,11 +77,7 @@ def _write_key(value: exp.Expr) -> str:
 
 
 def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | None:
-    """Return the name of the table that a SELECT groups by some of its columns, or None.
-
-    The SELECT must group all rows of the table, and the names of the grouping columns must be the
-    same in the output as in the table. Otherwise, the result is None.
-    """
+    """Return the table that a SELECT groups, all of it, by columns of its output, or None."""
     is_partial = select.args.get("where") or select.args.get("having")
     if is_partial or len(sources) != 1 or not isinstance(sources[0], exp.Table):
         return None
@@ -92,10 +88,7 @@ def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | Non
 
 
 def drop_unread_joins(select: exp.Select, known: Mapping[str, Groups]) -> None:
-    """Remove joins that do not change the rows of a SELECT and whose columns are never read.
-
-    The SELECT is changed in place. `known` is the result of find_groups.
-    """
+    """Remove joins that change no rows and whose columns are not read, in place."""
     # The last join comes first, because its condition may be the only place where another join is
     # read.
     for join in reversed(select.args.get("joins") or []):
@@ -108,7 +101,7 @@ def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Gro
     source, condition = join.this, join.args.get("on")
     if not isinstance(source, exp.Table) or source.name not in known or condition is None:
         return False
-    name, groups = source_name(source), known[source.name]
+    name, groups = source.alias_or_name, known[source.name]
     inside = {id(node) for node in condition.walk()}
     own_nodes = select.walk(prune=lambda node: isinstance(node, exp.With))
     read = (x for x in own_nodes if isinstance(x, exp.Column) and id(x) not in inside)
@@ -121,7 +114,7 @@ def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Gro
         return True
     # Each row of a table is in one of the groups of the table. If a key may be NULL, the macros
     # compare by IS NOT DISTINCT FROM.
-    tables = {source_name(x): x.name for x in sources_of(select) if isinstance(x, exp.Table)}
+    tables = {x.alias_or_name: x.name for x in sources_of(select) if isinstance(x, exp.Table)}
     return (
         not (join.side or join.kind)
         and groups.table is not None

@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 def write_statements(
     query: exp.Select, engine: Engine, write: Callable[[exp.Query], str], gap: str
 ) -> str:
-    """Return the statements of a script, separated by semicolons and newlines.
+    """Return a script: a temporary table for each MATERIALIZED CTE, and the query that reads them.
 
-    The statements create a temporary table for each MATERIALIZED CTE of a query. The last statement
-    is the query that reads these tables. `write` is a function that returns the text of a query.
-    `gap` is the text between CREATE TABLE … AS and the query.
+    `write` returns the text of a query, and `gap` stands between CREATE TABLE … AS and the query.
     """
     if engine.create_table is None:
         raise ClusterEvalError(
@@ -44,10 +42,7 @@ def write_statements(
 
 
 def _keep_ctes(query: exp.Query, ctes: Sequence[exp.CTE]) -> exp.Query:
-    """Return a copy of a query with only the CTEs that it needs.
-
-    `ctes` lists the available CTEs in dependency order.
-    """
+    """Return a copy of a query with those of the `ctes`, in dependency order, that it needs."""
     query = query.copy()
     query.set("with_", None)
     needed = {table.name for table in query.find_all(exp.Table)}

@@ -16,11 +16,7 @@ Step: TypeAlias = "Callable[[exp.Select], exp.Select]"
 
 
 def rewrite_tree(node: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
-    """Replace nodes of a tree from the top down, and return the tree.
-
-    `replacement` takes a node and returns a new node, or None to keep the node and continue with
-    its children. The children of a new node are not visited.
-    """
+    """Replace nodes from the top down; if `replacement` returns None, go on with the children."""
     new = replacement(node)
     if new is not None:
         return new
@@ -32,11 +28,7 @@ def rewrite_tree(node: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | No
 
 
 def fill_columns(node: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
-    """Replace the unqualified columns whose names are in `values`, and return the tree.
-
-    `values` maps column names to syntax trees. A value that is a compound expression is put in
-    parentheses.
-    """
+    """Replace unqualified columns by name with trees, compound ones in parentheses."""
 
     def fill(node: exp.Expr) -> exp.Expr | None:
         """Return the value of a column whose name is in `values`, or None for any other node."""
@@ -56,17 +48,8 @@ def sources_of(select: exp.Select) -> list[exp.Expr]:
     return [part.this for part in (source, *joins) if part is not None]
 
 
-def source_name(source: exp.Expr) -> str:
-    """Return the name that qualifies the columns of a table or subquery."""
-    name: str = source.alias_or_name
-    return name
-
-
 def selects_of(query: exp.Expr) -> Iterator[exp.Select]:
-    """Yield the branches of a UNION ALL in order, or the query itself if it is a single SELECT.
-
-    Raise an error for any other kind of query.
-    """
+    """Yield the branches of a UNION ALL, or a single SELECT; raise an error for any other query."""
     if isinstance(query, exp.Subquery):
         yield from selects_of(query.this)
     elif isinstance(query, exp.Union):

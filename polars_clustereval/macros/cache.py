@@ -29,10 +29,9 @@ _NAME_IN_CACHE = "macros"
 
 
 def copy_macros(con: duckdb.DuckDBPyConnection, text: str) -> bool:
-    """Copy the macros to the current database, and return whether the copy succeeded.
+    """Create the macros of `text` in the current database, and return whether this succeeded.
 
-    `text` is the SQL that creates the macros and their schema. The current database must not
-    contain this schema yet.
+    The database must not contain their schema yet.
     """
     try:
         _copy_schemas(con, cached_database(text, _NAME_IN_CACHE))
@@ -65,10 +64,10 @@ def attach_cached(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
 
 
 def cached_database(text: str, name: str) -> Path:
-    """Return the path of a database with the macros in `text`, creating it if it does not exist.
+    """Return the path of a database with the macros in `text`, written on first use.
 
-    If `text` contains a database name, `name` must be the same. Each file is specific to one text
-    and one version of DuckDB, so it never has to be updated.
+    `name` is the database name in `text`, if there is one. Each file is for one text and one
+    version of DuckDB, so it never has to be updated.
     """
     key = f"{sha256(text.encode()).hexdigest()[:32]}-{duckdb.__version__}"
     folder = open_folder()
@@ -78,10 +77,9 @@ def cached_database(text: str, name: str) -> Path:
 
 
 def write_macros(text: str, path: Path, name: str, storage_version: str) -> None:
-    """Write a database file with the macros in `text`, leaving no partial file if interrupted.
+    """Write a database with the macros in `text`, leaving no partial file (see cached_database).
 
-    If `text` contains a database name, `name` must be the same. `storage_version` is the oldest
-    version of DuckDB that can read the file, such as v1.5.0, or ``latest``.
+    `storage_version` is the oldest DuckDB that can read the file, such as v1.5.0, or ``latest``.
     """
     # The file is moved to its place only when it is complete, because another process may look for
     # it.
@@ -92,10 +90,7 @@ def write_macros(text: str, path: Path, name: str, storage_version: str) -> None
 
 
 def _write_whole(text: str, path: Path, name: str, storage_version: str) -> None:
-    """Write a database file with the macros in `text`.
-
-    Raise an error if the file is incomplete.
-    """
+    """Write a database with the macros in `text`, or raise an error if the file is incomplete."""
     file, database = quote_literal(str(path)), quote_identifier(name)
     with duckdb.connect() as con:
         con.execute(f"ATTACH {file} AS {database} (STORAGE_VERSION '{storage_version}')")

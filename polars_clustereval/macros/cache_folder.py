@@ -38,10 +38,7 @@ for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"):
 
 
 def open_folder() -> Path:
-    """Return the package's folder in the user's cache, creating it if it does not exist.
-
-    Raise an OSError unless only the user has access to the folder.
-    """
+    """Return the package's cache folder, to which only the user has access, or raise OSError."""
     folder = _find_cache() / _PACKAGE_FOLDER
     folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
     if sys.platform != "win32":
@@ -71,19 +68,13 @@ def _find_cache() -> Path:
 
 
 def _absolute(variable: str) -> Path | None:
-    """Return the path in an environment variable, or None if it is unset, empty or relative.
-
-    A relative path would refer to a different folder whenever the working directory changes.
-    """
+    """Return a path from the environment if it is absolute: others depend on the working folder."""
     path = Path(os.environ.get(variable, ""))
     return path if path.is_absolute() else None
 
 
 def _find_home() -> Path:
-    """Return the user's home folder.
-
-    The path is taken from HOME if that is an absolute path, and from the system otherwise.
-    """
+    """Return the user's home folder, from HOME if that is absolute, else from the system."""
     if sys.platform == "win32":
         return Path.home()
     import pwd  # Windows has none
@@ -106,10 +97,7 @@ def _delete_old_drafts(folder: Path) -> None:
 
 
 def find_trusted(folder: Path, key: str) -> Path | None:
-    """Return the trusted file that `write_trusted` wrote to `folder` for `key`, if there is one.
-
-    Files for `key` that are not trusted are deleted.
-    """
+    """Return the trusted file that `write_trusted` wrote for `key`, if any; delete all others."""
     # The order is from last to first, because DuckDB would apply NAME.wal to NAME.
     for path in sorted(folder.glob(f"{key}-*"), reverse=True):
         if _is_trusted(path, key):
@@ -159,10 +147,7 @@ def write_trusted(folder: Path, key: str, write: Callable[[Path], None]) -> Path
 
 
 def _move(draft: Path, path: Path) -> Path:
-    """Move a draft to `path`, and return `path`.
-
-    The name of `path` contains the digest of its content.
-    """
+    """Move a draft to `path`, whose name has the digest of its content, and return `path`."""
     try:
         return draft.replace(path)
     except PermissionError:

@@ -116,10 +116,7 @@ def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _has_macros(con: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether the macros of this version of the package are attached to a connection.
-
-    Attached macros are also visible to other connections to the same database in the same process.
-    """
+    """Return whether this version's macros are attached, maybe by another connection."""
     query = (
         "SELECT count(*) FROM duckdb_functions() WHERE lower(database_name) = $name "
         "AND schema_name = 'main' AND function_name = 'version' AND macro_definition = $version"

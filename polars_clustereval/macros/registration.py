@@ -32,11 +32,9 @@ _ADVICE = {
 
 
 class _Registration:
-    """The lock that a thread holds while it registers macros.
+    """The lock of a thread that registers macros, since concurrent transactions would conflict.
 
-    Without this lock, transactions that create the same macros at the same time would conflict. If
-    a process is forked while another thread registers macros, the new process gets a lock of its
-    own, because the thread that would release the old lock does not exist in the new process.
+    A forked process gets a lock of its own: the thread that would release the old one is not there.
     """
 
     def __init__(self) -> None:
@@ -121,10 +119,7 @@ def register(
 
 @contextmanager
 def plain_division(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Return a context in which the setting integer_division is off, so that macros can be created.
-
-    If the setting integer_division is on, DuckDB's parser reads the operator / as integer division.
-    """
+    """Switch off integer_division, for a while: with it, the parser reads / as integer division."""
     if con.execute("SELECT current_setting('integer_division')").fetchone() != (True,):
         yield
         return
@@ -136,10 +131,7 @@ def plain_division(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _has_room(con: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether no transaction is open and the current database has no schema ``clustereval``.
-
-    Macros can be copied only to a database without this schema, and only outside a transaction.
-    """
+    """Return whether macros can be copied: no transaction, and no schema ``clustereval`` yet."""
     query = (
         "SELECT count(*) FROM duckdb_schemas() "
         "WHERE lower(schema_name) = 'clustereval' AND database_name = current_database()"
@@ -150,9 +142,9 @@ def _has_room(con: duckdb.DuckDBPyConnection) -> bool:
 def _refuse_other_macros(
     con: duckdb.DuckDBPyConnection, schema: str, database: str | None, temporary: bool
 ) -> None:
-    """Raise an error if `register`, with these arguments, would replace macros from another source.
+    """Raise an error if `register` would replace macros from another source.
 
-    If the macro version() in a schema is from this package, so are the other macros in that schema.
+    If version() in a schema is from this package, so are the other macros there.
     """
     prefix = f"{schema}_" if temporary else ""
     found = con.execute(
@@ -178,10 +170,7 @@ def _refuse_other_macros(
 
 
 def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Create one macro, and all macros that it calls, as temporary macros ``clustereval_NAME``.
-
-    If a connection needs only the macro `name`, this function is much faster than `register`.
-    """
+    """Create one macro, and those that it calls, as temporary ``clustereval_NAME``: much faster."""
     statements = create_statements()
     text = "\n".join(statements[macro] for macro in macros_called_by(name))
     with _transaction(con):
@@ -190,13 +179,7 @@ def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
 
 @contextmanager
 def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Return a context that runs statements in a transaction.
-
-    If a transaction is already open, it is used. Otherwise, a new transaction is started.
-
-    If an error occurs in a new transaction, the database is left unchanged. The caller must commit
-    or roll back a transaction that was already open.
-    """
+    """Run statements in the open transaction, which the caller ends, or in a new one."""
     if _is_in_transaction(con):  # begun by the caller, who commits it
         yield
         return

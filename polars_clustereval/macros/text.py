@@ -106,11 +106,14 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
         """Return the name of a macro as a user would type it."""
         return _quote_if_needed(f"{schema}_{macro}") if temporary else ".".join([*homes, macro])
 
-    version = macros_version()
+    if temporary:
+        place = f"starts_with(function_name, {quote_literal(f'{schema}_')})"
+    else:
+        place = f"schema_name = {quote_literal(schema)}"
     lifetime = "which end with the connection" if temporary else "once for a database"
     attach = "" if database is None else f"--   ATTACH 'FILE' AS {homes[0]};\n"
     return f"""\
--- clustereval {version}: SQL macros for DuckDB that evaluate clusterings.
+-- clustereval {macros_version()}: SQL macros for DuckDB that evaluate clusterings.
 -- In the DuckDB shell, create them, {lifetime}:
 {attach}--   .read clustereval.sql
 -- Then, for a table t with a label, a cluster and the coordinates x and y:
@@ -119,7 +122,7 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
 --   FROM {call("internal_report")}(t, [x, y], cluster);
 -- All macros, with their parameters and what they return:
 --   SELECT function_name, parameters, comment FROM duckdb_functions()
---   WHERE {_format_listing_condition(schema, temporary)};
+--   WHERE {place} AND comment IS NOT NULL;
 
 """
 
@@ -131,15 +134,6 @@ def macros_version() -> str:
     return str(version)
 
 
-def _format_listing_condition(schema: str, temporary: bool) -> str:
-    """Return the SQL condition on duckdb_functions() that selects all macros with a comment."""
-    if temporary:
-        place = f"starts_with(function_name, {quote_literal(f'{schema}_')})"
-    else:
-        place = f"schema_name = {quote_literal(schema)}"
-    return f"{place} AND comment IS NOT NULL"
-
-
 def _quote_if_needed(name: str) -> str:
     """Return a name as an SQL identifier, quoted if necessary."""
     return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else quote_identifier(name)
@@ -147,10 +141,7 @@ def _quote_if_needed(name: str) -> str:
 
 @cache
 def _read_macros() -> str:
-    """Return the files in ``sql/`` in load order as one text, for the schema clustereval.
-
-    DuckDB functions are qualified with their schema.
-    """
+    """Return the files in ``sql/`` in load order as one text, with DuckDB functions qualified."""
     return _FUNCTION_IN_CODE.sub(_qualify_function, _read_files())
 
 
@@ -162,11 +153,7 @@ def _read_files() -> str:
 
 @cache
 def macro_definitions() -> dict[str, tuple[list[str], str]]:
-    """Return a mapping from the name of each macro to its parameter names and its body.
-
-    The texts are taken from ``sql/``, because the text that DuckDB returns for a macro differs
-    between versions.
-    """
+    """Return the parameters and the body of each macro, from ``sql/``: DuckDB's text varies."""
     return {
         match["name"]: (_PARAMETER.findall(match["parameters"]), match["body"])
         for match in _CREATE_MACRO.finditer(_read_files())
@@ -189,28 +176,18 @@ def _qualify_function(match: re.Match[str]) -> str:
 
 
 def sql_folder() -> Path:
-    """Return the folder with the SQL files.
-
-    The folder is inside the package or, in a checkout, next to it.
-    """
+    """Return the folder with the SQL files."""
     return find_folder("sql", _LOAD_ORDER)
 
 
 def find_folder(name: str, file: str) -> Path:
-    """Return this project's folder `name`, which contains the file `file`.
-
-    In a wheel, the folder is inside the Python package. In a checkout, the folder is next to the
-    package.
-    """
+    """Return this project's folder `name`, which contains `file`: in a wheel, in the package."""
     folders = (_PACKAGE / name, _PACKAGE.parent / name)
     return next(folder for folder in folders if (folder / file).is_file())
 
 
 def sql_files() -> list[str]:
-    """Return the paths of the SQL files in load order.
-
-    The paths have no extension, as in ``base/checks``.
-    """
+    """Return the paths of the SQL files in load order, without extension, as in ``base/checks``."""
     return _READ_COMMAND.findall((sql_folder() / _LOAD_ORDER).read_text(encoding="utf-8"))
 
 
@@ -234,10 +211,7 @@ def create_statements() -> dict[str, str]:
 
 
 def check_name(parameter: str, name: object) -> None:
-    """Raise an error unless `name` is a valid name for a schema or a database.
-
-    `parameter` is the parameter to which the user passed the name.
-    """
+    """Raise an error unless `name`, passed for `parameter`, can name a schema or a database."""
     if isinstance(name, str) and name and not any(category(c) in ("Cc", "Cs") for c in name):
         return
     msg = f"{parameter}: expected a name without line breaks or control characters, got {name!r}"
@@ -245,11 +219,7 @@ def check_name(parameter: str, name: object) -> None:
 
 
 def _to_permanent(text: str, schema: str, database: str | None) -> str:
-    """Return the SQL of `bundle` for macros in the given schema and database.
-
-    If `database` is None, the macros are created in the current database. `text` is the same SQL
-    for the schema ``clustereval`` in the current database.
-    """
+    """Return the SQL of `bundle`, changed so that the macros are in a schema and a database."""
     names = [schema] if database is None else [database, schema]
     home = ".".join(map(quote_identifier, names))
     text = text.replace(_CREATE_SCHEMA, f"CREATE SCHEMA IF NOT EXISTS {home};")
@@ -264,9 +234,5 @@ def to_temporary(text: str, prefix: str) -> str:
 
 
 def _rename_macros(text: str, new_name: Callable[[str], str]) -> str:
-    """Return the SQL in `text`, with each macro renamed wherever it is created or called.
-
-    `new_name` is a function that receives NAME and returns the replacement for
-    ``clustereval.NAME``. Comments and strings are left unchanged.
-    """
+    """Return the SQL with new_name(NAME) for ``clustereval.NAME``, except in comments and texts."""
     return _MACRO_NAME_IN_CODE.sub(lambda match: new_name(match[1]) if match[1] else match[0], text)

@@ -12,6 +12,7 @@ from polars_clustereval.relative.stability import run_agreement
 from .charts import (
     SEQUENTIAL,
     are_given,
+    chart,
     check_limit,
     count,
     inline_data,
@@ -19,10 +20,9 @@ from .charts import (
     make_title,
     name_values,
     read_rows,
-    require_altair,
     round_limit,
     show_name,
-    to_lazy,
+    table_of_call,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _PAIR_COLUMNS = ("run_1", "run_2", "n", "score")
 _MOST_WITH_SCORES = 11
 
 
+@chart
 def agreement_plot(
     frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
     id: Column | None = None,  # noqa: A002 -- the name in SQL
@@ -97,21 +98,9 @@ def agreement_plot(
     >>> chart.to_dict()["title"]["text"]
     'Agreement of 3 runs'
     """
-    require_altair()
     limit = check_limit("max_runs", max_runs, 60, least=2)
     if are_given("run_agreement", id=id, run=run, cluster=cluster):
-        table = run_agreement(
-            to_lazy(frame),
-            id,  # type: ignore[arg-type]
-            run,  # type: ignore[arg-type]
-            cluster,  # type: ignore[arg-type]
-            metric=metric,
-            noise=noise,
-            noise_as=noise_as,
-            average_method=average_method,
-            beta=beta,
-            require_same_ids=require_same_ids,
-        )
+        table = table_of_call(run_agreement, frame)
         pairs = table.select(_PAIR_COLUMNS).collect()
     else:
         keys = ["run_1", "run_2"]
@@ -170,10 +159,7 @@ def _draw_pairs(pairs: pl.DataFrame, metric: str, limit: int) -> alt.LayerChart:
 
 
 def _name_runs(pairs: pl.DataFrame, runs: pl.Series, names: list[str]) -> pl.DataFrame:
-    """Return the pairs with the names and positions of their two runs.
-
-    The columns `row` and `column` contain the positions.
-    """
+    """Return the pairs with the names of their runs, and their places in `row` and `column`."""
     table = pl.DataFrame({"value": runs, "name": names}).with_row_index("place")
     first = table.select(run_1="value", first="name", row="place")
     second = table.select(run_2="value", second="name", column="place")

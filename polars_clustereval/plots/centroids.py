@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from polars_clustereval.base.tables import options_of_call
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import check_point_options
 from polars_clustereval.internal.kernels.distance_blocks import direct_distance_matrix
@@ -15,16 +16,16 @@ from polars_clustereval.internal.report import internal_cluster_report
 from .charts import (
     BLUE,
     GRAY,
+    chart,
     check_limit,
     count,
     count_format,
     inline_data,
     make_title,
     name_values,
-    require_altair,
-    round_limit,
-    to_lazy,
+    table_of_call,
 )
+from .positions import equal_limits, orient_axis, weight_coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,7 @@ class _Map(NamedTuple):
     share: float
 
 
+@chart
 def centroid_plot(
     frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
     vector: Vector,
@@ -127,30 +129,14 @@ def centroid_plot(
     >>> chart.to_dict()["title"]["subtitle"][0]
     'euclidean distance; the map shows 100 % of the squared distances'
     """
-    require_altair()
     limit = check_limit("max_clusters", max_clusters, 100)
-    options = check_point_options(distance=distance, p=p, center=center, weights=weights)
-    report = internal_cluster_report(
-        to_lazy(frame),
-        vector,
-        cluster,
-        distance=distance,
-        p=p,
-        center=center,
-        noise=noise,
-        noise_as=noise_as,
-        weights=weights,
-        missing=missing,
-    )
+    options = options_of_call(check_point_options)
+    report = table_of_call(internal_cluster_report, frame)
     return draw_centroids(report.select(_DRAWN_COLUMNS).collect(), options, limit)
 
 
 def draw_centroids(clusters: pl.DataFrame, options: PointOptions, limit: int) -> alt.LayerChart:
-    """Return the chart of centroid_plot for the rows from internal_cluster_report.
-
-    `options` contains the options that were used to compute the rows. Only the `limit` largest
-    clusters are drawn.
-    """
+    """Return the chart of centroid_plot for the `limit` largest of the rows that it computes."""
     if clusters.is_empty():
         raise ClusterEvalError("frame: expected points with a vector and a cluster, got none")
     order = pl.col("n").rank("ordinal", descending=True)
@@ -171,17 +157,15 @@ def _map_centroids(clusters: pl.DataFrame, options: PointOptions) -> _Map:
     x = x if name == "cosine" else x - x.mean(axis=0)
     unit = np.abs(x).max() or 1.0
     x = x / unit
-    if options.weights is not None:
-        x = x * np.array(options.distance.factors(options.weights))
+    x = weight_coordinates(x, options)
     if name == "cosine":
-        lengths = np.linalg.norm(x, axis=1, keepdims=True)
-        x, unit = np.divide(x, lengths, out=np.zeros_like(x), where=lengths > 0), 1.0
+        unit = 1.0
     d = direct_distance_matrix(x, np.asfortranarray(x), options.distance)
     np.fill_diagonal(d, 0.0)
     squares = {"sqeuclidean": d, "cosine": 2 * d}.get(name, d * d)
     coordinates, share = scale_distances(squares)
     coordinates *= unit
-    return _Map(coordinates, _equal_domains(coordinates), share)
+    return _Map(coordinates, equal_limits(coordinates, 0.6), share)
 
 
 def scale_distances(squares: Floats) -> tuple[Floats, float]:
@@ -204,26 +188,15 @@ def scale_distances(squares: Floats) -> tuple[Floats, float]:
     coordinates = np.zeros((k, 2))
     for column in range(min(2, k)):
         axis = vectors[:, -1 - column] * np.sqrt(values[-1 - column])
-        # If sizes are equal up to rounding errors, the first of them determines the sign.
-        largest = int(np.argmax(np.abs(axis) >= np.abs(axis).max() * (1 - 1e-9)))
-        coordinates[:, column] = axis if axis[largest] >= 0 else -axis
+        coordinates[:, column] = orient_axis(axis)
     total = values.sum()
     return coordinates, float(values[-2:].sum() / total) if total > 0 else 1.0
 
 
-def _equal_domains(coordinates: Floats) -> list[list[float]]:
-    """Return domains of equal length for the two axes, with a margin for the circles."""
-    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
-    half = 0.6 * (high - low).max() or 1.0
-    middle = (low + high) / 2
-    return [[round_limit(x - half), round_limit(x + half)] for x in middle.tolist()]
-
-
 def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
-    """Return the clusters with added columns for their names and their nearest clusters.
+    """Return the clusters with name, nearest_name, is_named and nearest_place.
 
-    The new columns are name, nearest_name, is_named and nearest_place. The column nearest_place
-    contains the row number of the nearest cluster, or NULL if that cluster is not drawn.
+    nearest_place is the row number of the nearest cluster, NULL if that is not drawn.
     """
     both = pl.concat([clusters["cluster"], clusters["nearest_cluster"].rename("cluster")])
     values = both.unique().sort(nulls_last=True)
@@ -247,10 +220,7 @@ def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
 
 
 def _make_lines(clusters: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
-    """Return a line from each cluster to its nearest cluster, with endpoints and the distance.
-
-    A line is included only if both of its clusters are drawn.
-    """
+    """Return the lines between drawn clusters and their nearest clusters, with the distances."""
     ends = clusters.select("nearest_place", distance="nearest_distance").with_row_index("place")
     ends = ends.filter(pl.col("nearest_place").is_not_null())
     start = coordinates[ends["place"].to_numpy()]

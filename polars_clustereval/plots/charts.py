@@ -8,7 +8,9 @@ expressions.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import duckdb
 import polars as pl
@@ -16,12 +18,15 @@ import polars as pl
 from polars_clustereval.base.checks import is_whole_number, show_value
 from polars_clustereval.base.data_arguments import type_name
 from polars_clustereval.base.quoting import escape_controls
+from polars_clustereval.base.tables import keep_arguments, options_of_call
 from polars_clustereval.errors import ClusterEvalError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import altair as alt
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: The palette of Okabe and Ito, which color-blind readers can tell apart, without its yellow, which
 #: is too light on white.
@@ -47,22 +52,31 @@ _NON_CHARACTERS = re.compile("[\ufffe\uffff]")
 # ----------------------------------------------------------------------------------------------
 
 
-def require_altair() -> None:
-    """Raise an error with installation instructions if altair is missing."""
-    try:
-        import altair as alt  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "polars_clustereval.plots needs altair: pip install 'polars_clustereval[plot]'"
-        ) from error
+def chart(function: Function) -> Function:
+    """Return a chart function that raises an error if altair is missing (see table_of_call)."""
+    kept = keep_arguments(function)
+
+    @wraps(function)
+    def drawn(*args: Any, **kwargs: Any) -> Any:
+        try:
+            import altair as alt  # noqa: F401
+        except ImportError as error:
+            raise ImportError(
+                "polars_clustereval.plots needs altair: pip install 'polars_clustereval[plot]'"
+            ) from error
+        return kept(*args, **kwargs)
+
+    return cast("Function", drawn)
+
+
+def table_of_call(table: Callable[..., Any], frame: Any, **others: object) -> pl.LazyFrame:
+    """Return the rows of a table function, which gets the arguments of the chart function."""
+    rows: pl.LazyFrame = options_of_call(table, frame=to_lazy(frame), **others)
+    return rows
 
 
 def to_lazy(frame: Any) -> pl.LazyFrame:
-    """Return a DataFrame, LazyFrame or DuckDB relation as a LazyFrame.
-
-    Raise an error if `frame` has another type. A relation is read once, when this function is
-    called.
-    """
+    """Return a frame, or a relation, which is read now, as a LazyFrame, or raise an error."""
     if isinstance(frame, duckdb.DuckDBPyRelation):
         frame = frame.pl()
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
@@ -75,11 +89,9 @@ def to_lazy(frame: Any) -> pl.LazyFrame:
 
 
 def are_given(table: str, **columns: object) -> bool:
-    """Return whether the user has specified the columns that `table` reads.
+    """Return whether the columns that `table` reads are given, or else the frame has its rows.
 
-    If the user has not specified any columns, the frame must contain rows that `table` returned.
-    `columns` maps the names of the parameters to the user's arguments. Raise an error if only some
-    of these arguments are given.
+    Raise an error if only some of the `columns`, arguments by parameter, are given.
     """
     missing = [name for name, value in columns.items() if value is None]
     if 0 < len(missing) < len(columns):
@@ -93,11 +105,9 @@ def are_given(table: str, **columns: object) -> bool:
 def read_rows(
     frame: Any, table: str, columns: Sequence[str], keys: Sequence[str], arguments: str
 ) -> pl.DataFrame:
-    """Return the given columns of a frame that contains rows returned by `table`.
+    """Return columns of a frame with rows of `table`, or raise an error that names `arguments`.
 
-    Raise an error if a column is missing. Also raise an error if several rows have the same values
-    of `keys`, as happens if the rows come from several partitions. `arguments` lists the arguments
-    that the user must pass if the frame does not contain rows from `table`.
+    Rows of several partitions, with the same `keys`, are an error too.
     """
     lazy = to_lazy(frame)
     present = lazy.collect_schema().names()
@@ -120,10 +130,7 @@ def read_rows(
 
 
 def check_limit(parameter: str, value: Any, most: int, least: int = 1) -> int:
-    """Return `value` as an int, or raise an error if it is not between `least` and `most`.
-
-    `value` is the user's limit on the number of items in a chart.
-    """
+    """Return a number of items in a chart as an int, or raise an error if it is out of range."""
     if not is_whole_number(value, least) or value > most:
         raise ClusterEvalError(
             f"{parameter}: expected a whole number from {least} to {most}, got {show_value(value)}"
@@ -191,10 +198,7 @@ class Groups(NamedTuple):
     n_folded: int
 
     def number(self, rows: pl.DataFrame, column: str, place: str) -> pl.DataFrame:
-        """Return the rows with a new column `place`.
-
-        The new column contains the group number of each value in `column`.
-        """
+        """Return the rows with a new column `place`, the group number of the value in `column`."""
         places = self.places.select(pl.col("value").alias(column), pl.col("place").alias(place))
         return rows.join(places, on=column, how="left", nulls_equal=True, maintain_order="left")
 
@@ -227,10 +231,9 @@ def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> G
 
 
 def inline_data(rows: pl.DataFrame) -> alt.InlineData:
-    """Return the rows as data embedded in the specification of a chart.
+    """Return the rows as data in the specification of a chart.
 
-    Numbers are rounded to 12 digits, because the order of summation, and therefore the last digits,
-    may differ between two calls.
+    Numbers have 12 digits: with the order of summation, the last digits may differ between calls.
     """
     import altair as alt
 
@@ -263,16 +266,10 @@ def count(n: int, noun: str, nouns: str | None = None) -> str:
 
 
 def count_format(largest: float) -> str:
-    """Return the number format for counts up to `largest`.
-
-    Large counts get suffixes such as k and M.
-    """
+    """Return the number format for counts up to `largest`; large counts get suffixes such as k."""
     return "~s" if largest >= 10_000 else ",d"
 
 
 def label_angle(names: Sequence[str]) -> int:
-    """Return the angle of the names on a horizontal axis.
-
-    If the names are too long to fit horizontally, they are slanted.
-    """
+    """Return the angle of names on a horizontal axis: long ones are slanted."""
     return 0 if max(map(len, names), default=0) <= 3 else -45

@@ -13,6 +13,7 @@ from polars_clustereval.external.contingency import contingency_matrix, is_noise
 from .charts import (
     SEQUENTIAL,
     Groups,
+    chart,
     check_limit,
     count,
     count_format,
@@ -21,8 +22,7 @@ from .charts import (
     label_angle,
     make_title,
     name_values,
-    require_altair,
-    to_lazy,
+    table_of_call,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ Normalize = Literal["label", "cluster", "all"]
 _MOST_WITH_NUMBERS = 12
 
 
+@chart
 def contingency_plot(
     frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
     label: Column,
@@ -89,14 +90,11 @@ def contingency_plot(
     >>> chart.to_dict()["title"]["text"]
     '6 rows by 2 labels and 3 clusters'
     """
-    require_altair()
     most_labels = check_limit("max_labels", max_labels, 50)
     most_clusters = check_limit("max_clusters", max_clusters, 50)
     if normalize is not None:
         check_choice("normalize", normalize, get_args(Normalize))
-    matrix = contingency_matrix(
-        to_lazy(frame), label, cluster, weight=weight, noise=noise, noise_as=noise_as
-    )
+    matrix = table_of_call(contingency_matrix, frame)
     # If noise counts as singletons, it has no cluster.
     noisy = pl.col("cluster").is_null() | is_noise(matrix, noise)
     cells = matrix.select(
@@ -125,12 +123,9 @@ def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
 
 
 def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.DataFrame:
-    """Return a row for each pair of a label group and a cluster group that have rows in common.
+    """Return one row per pair of groups with common rows: row, column, label, cluster, n, shares.
 
-    The columns row and column contain the numbers of the two groups, and label and cluster contain
-    their names. The column n contains the number of rows that the groups have in common. The
-    columns label_share, cluster_share and all_share contain n divided by the number of rows with
-    the label, the number of rows in the cluster, and the number of all rows.
+    The shares are n divided by the rows of the label, of the cluster, and by all rows.
     """
     counts = cells.group_by("row", "column").agg(pl.col("n").sum()).sort("row", "column")
     n = pl.col("n")
@@ -144,11 +139,7 @@ def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.D
 
 
 def _order_clusters(cells: pl.DataFrame, n_shown: int) -> pl.DataFrame:
-    """Return the cells with the columns renumbered in the order of their majority labels.
-
-    The columns for all other clusters and for noise stay at the end, after the first `n_shown`
-    columns.
-    """
+    """Return the cells, columns numbered by majority label; other clusters and noise stay last."""
     largest = cells.sort("n", "row", descending=[True, False]).group_by("column").first()
     at_end = pl.col("column").clip(lower_bound=n_shown - 1)
     order = largest.sort(at_end, "row", "column").select("column").with_row_index("order")
@@ -166,10 +157,7 @@ def _draw_cells(
     title: alt.TitleParams,
     normalize: Normalize | None,
 ) -> alt.LayerChart:
-    """Return the heat map of the cells, with counts or shares as text if there is enough room.
-
-    `sides` is a pair that contains the label groups and the cluster groups.
-    """
+    """Return the heat map of the cells of two `sides`, with numbers if there is enough room."""
     import altair as alt
 
     labels, clusters = sides
@@ -206,10 +194,7 @@ def _draw_cells(
 
 
 def _color_counts(base: alt.Chart, most: int) -> list[alt.Chart]:
-    """Return a layer of cells colored by their counts, and a layer with the counts as text.
-
-    `most` is the largest count.
-    """
+    """Return layers of cells colored by count, up to `most`, and of the counts as text."""
     import altair as alt
 
     scale = alt.Scale(type="sqrt", range=[*SEQUENTIAL], interpolate="lab", domain=[0, most])

@@ -12,12 +12,12 @@ from .charts import (
     BLUE,
     VERMILION,
     are_given,
+    chart,
     count,
     inline_data,
     make_title,
     read_rows,
-    require_altair,
-    to_lazy,
+    table_of_call,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ _KNEE_COLUMNS = ("second_difference", "chord_distance", "kneedle", "is_knee")
 _ELBOW_COLUMNS_DRAWN = ("k", "n_clusters", *_SUMS_OF_SQUARES, *_CRITERIA, *_KNEE_COLUMNS)
 
 
+@chart
 def elbow_plot(
     frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
     vector: Vector | None = None,
@@ -103,22 +104,8 @@ def elbow_plot(
     >>> chart.to_dict()["title"]["subtitle"]
     ['no knee by Kneedle', 'recommended by the others: k = 2 (4 criteria), 3 (1)']
     """
-    require_altair()
     if are_given("elbow", vector=vector, cluster=cluster, k=k):
-        curve = elbow(
-            to_lazy(frame),
-            vector,  # type: ignore[arg-type]
-            cluster,  # type: ignore[arg-type]
-            k,  # type: ignore[arg-type]
-            distance=distance,
-            p=p,
-            center=center,
-            noise=noise,
-            noise_as=noise_as,
-            weights=weights,
-            silhouette=silhouette,
-            missing=missing,
-        )
+        curve = table_of_call(elbow, frame)
         rows = curve.select(_ELBOW_COLUMNS_DRAWN).collect()
     else:
         rows = read_rows(frame, "elbow", _ELBOW_COLUMNS_DRAWN, ["k"], "vector, cluster and k")
@@ -153,10 +140,7 @@ def _draw_curves(rows: pl.DataFrame) -> alt.ConcatChart:
 
 
 def _count_choices(choices: Sequence[int | None]) -> str:
-    """Return a text that says how many criteria recommend each k.
-
-    The text is empty if no criterion recommends a k.
-    """
+    """Return a text on how many criteria recommend each k, empty if none does."""
     counts = Counter(k for k in choices if k is not None).most_common()
     if not counts:
         return ""
@@ -166,10 +150,7 @@ def _count_choices(choices: Sequence[int | None]) -> str:
 
 
 def _draw_curve(rows: pl.DataFrame, field: str, title: str, choice: int | None) -> alt.LayerChart:
-    """Return the curve of a column of `rows` over k.
-
-    If a k was chosen, the curve has a mark at this k.
-    """
+    """Return the curve of a column of `rows` over k, with a mark at the chosen k."""
     import altair as alt
 
     x = alt.X(

@@ -13,13 +13,13 @@ from polars_clustereval.relative.intervals import external_intervals
 from .charts import (
     BLUE,
     are_given,
+    chart,
     count,
     inline_data,
     make_title,
     name_values,
     read_rows,
-    require_altair,
-    to_lazy,
+    table_of_call,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _INTERVALS = ("metric", "value", "lower", "upper")
 
 
+@chart
 def interval_plot(
     frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
     label: Column | None = None,
@@ -89,21 +90,9 @@ def interval_plot(
     >>> chart.to_dict()["title"]["subtitle"]
     ['95 % confidence']
     """
-    require_altair()
     is_computed = are_given("external_intervals", label=label, cluster=cluster)
     if is_computed:
-        table = external_intervals(
-            to_lazy(frame),
-            label,  # type: ignore[arg-type]
-            cluster,  # type: ignore[arg-type]
-            weight=weight,
-            noise=noise,
-            noise_as=noise_as,
-            average_method=average_method,
-            beta=beta,
-            adjusted=adjusted,
-            confidence=confidence,
-        )
+        table = table_of_call(external_intervals, frame, metrics=None)
         rows = table.select(_INTERVALS).collect()
     else:
         rows = read_rows(frame, "external_intervals", _INTERVALS, ["metric"], "label and cluster")
@@ -141,10 +130,7 @@ def _choose_metrics(rows: pl.DataFrame, metrics: Sequence[str] | None) -> pl.Dat
 
 
 def _left_out(rows: pl.DataFrame, chosen: pl.DataFrame, metrics: Sequence[str] | None) -> str:
-    """Return a text that says how many metrics are left out and why.
-
-    The text is empty if no metric is left out, or if the user chose the metrics.
-    """
+    """Return a note on metrics that are left out and why, empty if the user chose the metrics."""
     n = len(rows) - len(chosen)
     reason = "without a value or an interval, beyond -1 or 1, or with another best value than 1"
     return f"not drawn: {count(n, 'metric')} {reason}" if n and metrics is None else ""

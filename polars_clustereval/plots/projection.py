@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.checks import check_random_state, equals_noise
+from polars_clustereval.base.tables import options_of_call
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import check_point_options, read_rows
 from polars_clustereval.internal.report import internal_cluster_report
@@ -17,15 +18,16 @@ from polars_clustereval.internal.vectors import check_vector
 from .charts import (
     COLORS,
     GRAY,
+    chart,
     check_limit,
     count,
     inline_data,
     make_title,
     name_values,
-    require_altair,
-    round_limit,
+    table_of_call,
     to_lazy,
 )
+from .positions import equal_limits, orient_axis, weight_coordinates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +70,7 @@ class _Projection(NamedTuple):
     domains: list[list[float]]
 
 
+@chart
 def projection_plot(
     frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
     vector: Vector,
@@ -141,33 +144,12 @@ def projection_plot(
     >>> chart.to_dict()["title"]["subtitle"]
     ['first two principal components, 100 % of the variance']
     """
-    require_altair()
     most = check_limit("max_points", max_points, _MOST_POINTS)
     limit = check_limit("max_clusters", max_clusters, 100)
     seed = check_random_state(random_state)
-    options = check_point_options(
-        distance=distance,
-        p=p,
-        center=center,
-        weights=weights,
-        noise=noise,
-        noise_as=noise_as,
-        missing=missing,
-    )
+    options = options_of_call(check_point_options)
     lazy = to_lazy(frame)
-    report = internal_cluster_report(
-        lazy,
-        vector,
-        cluster,
-        distance=distance,
-        p=p,
-        center=center,
-        noise=noise,
-        noise_as=noise_as,
-        weights=weights,
-        missing=missing,
-    )
-    clusters = report.select(_CENTER_COLUMNS).collect()
+    clusters = table_of_call(internal_cluster_report, lazy).select(_CENTER_COLUMNS).collect()
     sample = sample_points(lazy, vector, cluster, options, most, seed)
     return draw_projection(clusters, sample, options, limit)
 
@@ -185,10 +167,7 @@ def sample_points(
     most: int = MAX_POINTS,
     seed: int = 0,
 ) -> PointSample:
-    """Return all points of a frame, or a random sample of `most` points if there are more.
-
-    Rows without a vector are left out. Noise and rows without a cluster are kept.
-    """
+    """Return all points with a vector, or a random sample of `most`; noise is kept."""
     coordinates = check_vector(lazy, vector, pl.lit(True), options.missing)
     rows = lazy.filter(coordinates.has_vector)
     n = rows.select(pl.len()).collect(engine="streaming").item()
@@ -220,41 +199,26 @@ def _free_name(names: Sequence[str]) -> str:
 
 
 def _project(points: Floats, centers: Floats, options: PointOptions) -> _Projection:
-    """Project points and centers onto the first two principal components of the points.
-
-    `points` has shape (m, d), and `centers` has shape (k, d).
-    """
+    """Project points (m, d) and centers (k, d) onto the points' first two principal components."""
     x = np.concatenate([points, centers])
     # This scaling is exact, and prevents an overflow of squares.
     exponent = int(np.frexp(np.abs(x).max(initial=0.0))[1])
     x = np.ldexp(x, -exponent)
-    if options.weights is not None:
-        x = x * np.array(options.distance.factors(options.weights))
+    x = weight_coordinates(x, options)
     if options.distance.name == "cosine":
-        lengths = np.linalg.norm(x, axis=1, keepdims=True)
-        x, exponent = np.divide(x, lengths, out=np.zeros_like(x), where=lengths > 0), 0
+        exponent = 0
     m = len(points)
     x = x - x[:m].mean(axis=0)
     _, sizes, directions = np.linalg.svd(x[:m], full_matrices=False)
     placed = np.zeros((len(x), 2))
     found = x @ directions[:2].T
-    # If coordinates are equal up to rounding errors, the first of them determines the sign.
     for column, axis in enumerate(found.T):
-        largest = int(np.argmax(np.abs(axis) >= np.abs(axis).max() * (1 - 1e-9)))
-        placed[:, column] = axis if axis[largest] >= 0 else -axis
+        placed[:, column] = orient_axis(axis)
     placed = np.ldexp(placed, exponent)
     squares = np.append(sizes**2, 0.0)
     total = squares.sum()
     shares = (squares[:2] / total if total > 0 else squares[:2]).tolist()
-    return _Projection(placed[:m], placed[m:], shares, _equal_limits(placed))
-
-
-def _equal_limits(coordinates: Floats) -> list[list[float]]:
-    """Return axis limits that span the same length on both axes, with a margin for names."""
-    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
-    half = 0.55 * float((high - low).max()) or 1.0
-    middle = low + (high - low) / 2
-    return [[round_limit(x - half), round_limit(x + half)] for x in middle.tolist()]
+    return _Projection(placed[:m], placed[m:], shares, equal_limits(placed, 0.55))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -265,11 +229,7 @@ def _equal_limits(coordinates: Floats) -> list[list[float]]:
 def draw_projection(
     clusters: pl.DataFrame, sample: PointSample, options: PointOptions, limit: int
 ) -> alt.LayerChart:
-    """Return the chart of projection_plot for rows from internal_cluster_report and a sample.
-
-    The `limit` largest clusters are drawn with a color and a center. `options` contains the options
-    that were used to compute the rows.
-    """
+    """Return the chart of projection_plot; the `limit` largest clusters have colors and centers."""
     is_noise = (
         pl.lit(False)
         if options.noise is None
@@ -304,10 +264,7 @@ def _choose_colors(centers: Floats) -> list[str]:
 
 
 def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
-    """Return the points with the names and colors of their clusters.
-
-    Noise points, and points in clusters without a color, are gray.
-    """
+    """Return the points with the names and colors of their clusters, gray for all others."""
     cluster = points.schema["cluster"]
     colors = shown.select(pl.col("cluster").cast(cluster), "name", "color")
     joined = points.join(colors, on="cluster", how="left", maintain_order="left")

@@ -14,13 +14,13 @@ from polars_clustereval.internal.silhouette import silhouette_samples
 from .charts import (
     COLORS,
     GRAY,
+    chart,
     check_limit,
     count,
     fold_groups,
     inline_data,
     make_title,
-    require_altair,
-    to_lazy,
+    table_of_call,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ _LEAST_HEIGHT = 320
 _SPACE = 3
 
 
+@chart
 def silhouette_plot(
     frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
     vector: Vector,
@@ -103,42 +104,23 @@ def silhouette_plot(
     >>> chart.to_dict()["title"]["text"]
     'Silhouettes of 5 points in 2 clusters'
     """
-    require_altair()
     limit = check_limit("max_clusters", max_clusters, 100)
-    samples = silhouette_samples(
-        to_lazy(frame),
-        vector,
-        cluster,
-        distance=distance,
-        p=p,
-        noise=noise,
-        noise_as=noise_as,
-        weights=weights,
-        missing=missing,
-    )
+    samples = table_of_call(silhouette_samples, frame)
     return draw_samples(samples.select("cluster", "silhouette").collect(), distance, limit)
 
 
 def draw_samples(points: pl.DataFrame, distance: str, limit: int) -> alt.LayerChart:
-    """Return the chart of silhouette_plot for points with the columns cluster and silhouette.
-
-    The `limit` largest clusters are drawn separately, and the others are drawn as one group.
-    """
-    _check_silhouettes(points)
-    groups = fold_groups(points, "cluster", pl.len(), limit)
-    bars = _make_bars(groups.number(points, "cluster", "place"), len(groups.names))
-    places = _place_clusters(bars, groups)
-    return _draw_silhouettes(_place_bars(bars, places), places, groups, distance)
-
-
-def _check_silhouettes(points: pl.DataFrame) -> None:
-    """Raise an error if no point has a silhouette."""
+    """Return the chart of silhouette_plot for points with cluster and silhouette."""
     if points["silhouette"].count() == 0:
         raise ClusterEvalError(
             "cluster: expected at least 2 clusters and fewer clusters than points, got "
             f"{points['cluster'].n_unique()} clusters of {len(points)} points, "
             "for which no silhouette is defined"
         )
+    groups = fold_groups(points, "cluster", pl.len(), limit)
+    bars = _make_bars(groups.number(points, "cluster", "place"), len(groups.names))
+    places = _place_clusters(bars, groups)
+    return _draw_silhouettes(_place_bars(bars, places), places, groups, distance)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -147,13 +129,10 @@ def _check_silhouettes(points: pl.DataFrame) -> None:
 
 
 def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
-    """Return the bars of each group of points.
+    """Return the bars of points with a group number, place, and a silhouette.
 
-    `points` has the columns place and silhouette, and place contains the group number. The columns
-    of the result are place, bar, n_bars, points, mean, least and greatest. The column bar contains
-    the number of the bar within its group, counted from 0. The column n_bars contains the number of
-    bars in the group, and points contains the number of points in the bar. The columns mean, least
-    and greatest contain the mean, the smallest and the largest silhouette in the bar.
+    The columns are place, bar (its number in the group), n_bars (in the group), points, and the
+    mean, least and greatest silhouette in the bar.
     """
     least = min(_LEAST_BARS, _MOST_BARS // n_groups)
     spare = _MOST_BARS - least * n_groups
@@ -173,11 +152,7 @@ def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
 
 
 def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
-    """Return one row per group, with its name, color, size, mean silhouette and position.
-
-    The columns are place, cluster, color, points, mean, top and height. The column cluster contains
-    the name, and the columns top and height are in pixels.
-    """
+    """Return a row per group: place, cluster, color, points, mean, top and height in pixels."""
     weighted = (pl.col("mean") * pl.col("points")).sum() / pl.col("points").sum()
     sizes = bars.group_by("place").agg(mean=weighted, points=pl.col("points").sum()).sort("place")
     n = len(sizes)
@@ -197,10 +172,7 @@ def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
 
 
 def _place_bars(bars: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
-    """Return the bars with their edges in pixels and the names and colors of their clusters.
-
-    The columns top and bottom contain the edges. All bars of a cluster have the same thickness.
-    """
+    """Return the bars with edges in pixels; those of a cluster have the same thickness."""
     joined = bars.join(places.select("place", "cluster", "color", "top", "height"), on="place")
     step = pl.col("height") / pl.col("n_bars")
     return joined.sort("place", "bar").select(
@@ -248,10 +220,7 @@ def _draw_silhouettes(
 
 
 def _draw_bars(bars: pl.DataFrame, x: alt.X, pixels: alt.Scale) -> alt.Chart:
-    """Return a layer that draws the bars as rectangles.
-
-    `pixels` is the scale of the vertical axis, which runs from top to bottom.
-    """
+    """Return a layer that draws the bars as rectangles, from top to bottom in `pixels`."""
     import altair as alt
 
     chart: alt.Chart = (
@@ -277,10 +246,7 @@ def _draw_bars(bars: pl.DataFrame, x: alt.X, pixels: alt.Scale) -> alt.Chart:
 
 
 def _draw_names(places: pl.DataFrame, pixels: alt.Scale) -> alt.Chart:
-    """Return a layer with the name of each cluster at the middle of its bars.
-
-    `pixels` is the scale of the vertical axis, which runs from top to bottom.
-    """
+    """Return a layer with the name of each cluster at the middle of its bars, in `pixels`."""
     import altair as alt
 
     middle = pl.col("top") + pl.col("height") / 2

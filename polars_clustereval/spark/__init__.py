@@ -15,20 +15,18 @@ table. If you leave out ``label`` and ``cluster``, the other functions for label
 
 from __future__ import annotations
 
-from .label_reports import (
+from .reports import (
     bcubed_samples,
+    centroids,
     contingency_matrix,
     entity_resolution_report,
     external_cluster_report,
     external_label_report,
     external_report,
-    pair_counts,
-)
-from .point_reports import (
-    centroids,
     internal_cluster_report,
     internal_report,
     neighbor_report,
+    pair_counts,
     silhouette_clusters,
     silhouette_samples,
     silhouette_score,

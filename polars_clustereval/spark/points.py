@@ -43,12 +43,7 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 
 
 def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = False) -> DataFrame:
-    """Return the result of `name`, a table macro for points, as a Spark DataFrame.
-
-    `arguments` maps the parameters of the Spark function `name` to the user's arguments. If no id
-    is specified, Spark numbers the rows. The result is computed immediately, unless `lazy` is True
-    or the session cannot store results.
-    """
+    """Return the table of points `name` for the arguments of its function (see compute_table)."""
     frame = open_table(arguments["tbl"])
     options = given_options(arguments)
     if options["weights"] is not None:
@@ -96,9 +91,8 @@ def _coordinate_name(place: int) -> str:
 def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[Column]:
     """Return the coordinates of the points as DOUBLE columns.
 
-    The query treats a point as missing if its first coordinate is NULL. With `missing` = 'error',
-    a point is missing only if all of its coordinates are NULL. If the first coordinate is NULL but
-    another is not, the first one becomes NaN, for which the query raises an error.
+    The query counts a point as missing if its first coordinate is NULL. With `missing` = 'error',
+    only a point without any coordinate is missing; of others, a first NULL becomes NaN, an error.
     """
     from pyspark.sql import functions
 
@@ -124,11 +118,7 @@ def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[C
 
 
 def _split_arrays(frame: DataFrame, arrays: Column, kind: str) -> list[Column]:
-    """Split a column of arrays into one column per element, and check the number of elements.
-
-    One row is read to find the number of elements. If another row has a different number of
-    elements, Spark raises an error.
-    """
+    """Split a column of arrays into columns, as many as in one row; Spark checks the other rows."""
     from pyspark.sql import functions
 
     if kind == "vectorudt":

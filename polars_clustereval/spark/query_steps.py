@@ -19,11 +19,7 @@ _COSTLY = (exp.Group, exp.Distinct, exp.Join, exp.Window)
 
 
 class Step(NamedTuple):
-    """A query in Spark SQL, and the names of the tables and steps that it reads.
-
-    In the text of the query, each of these names is written as a placeholder, {name}, as required
-    by a session's ``sql`` method.
-    """
+    """A query in Spark SQL, and the tables and steps it reads, whose names are placeholders."""
 
     name: str
     text: str
@@ -64,10 +60,7 @@ class QuerySteps:
         return step
 
     def cte_step(self, prefix: str) -> Step:
-        """Return the first CTE whose name begins with `prefix` as a step.
-
-        The CTE does not have to be a stored one.
-        """
+        """Return the first CTE whose name begins with `prefix`, stored or not, as a step."""
         name = next(name for name in self._bodies if name.startswith(prefix))
         return self._write_step(name, self._bodies[name])
 
@@ -93,10 +86,7 @@ class QuerySteps:
         return Step(name, select.sql(dialect="spark"), sorted(reads))
 
     def _write_subqueries(self, query: exp.Expr, names: Collection[str]) -> None:
-        """Replace CTE names in a query with subqueries, modifying the query in place.
-
-        If a query reads tables through a CTE, Spark forgets which of the tables to broadcast.
-        """
+        """Replace CTEs with subqueries, in place: through CTEs, Spark forgets what to broadcast."""
         for table in list(query.find_all(exp.Table)):
             if table.name in names:
                 alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name))
@@ -115,10 +105,7 @@ class QuerySteps:
         return [name for name in self._bodies if name in needed]
 
     def _reads_of(self, body: exp.Expr) -> list[str]:
-        """Return the names of the CTEs that a query reads.
-
-        A CTE that is read twice is listed twice.
-        """
+        """Return the names of the CTEs that a query reads, as often as it reads them."""
         return [table.name for table in body.find_all(exp.Table) if table.name in self._bodies]
 
     def _find_kept(self) -> list[str]:
@@ -160,10 +147,7 @@ def _select_all(query: exp.Expr) -> exp.Select:
 
 
 def _write_placeholder(table: exp.Table) -> None:
-    """Replace a table's name with a placeholder, modifying the table in place.
-
-    The name becomes an alias, so that columns qualified with the name stay valid.
-    """
+    """Replace a table's name with a placeholder, in place; the name becomes its alias."""
     if not table.alias:
         table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
     table.set("this", exp.Var(this=f"{{{table.name}}}"))

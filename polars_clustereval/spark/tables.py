@@ -64,18 +64,16 @@ _NO_SESSION = (
 
 
 def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False) -> DataFrame:
-    """Return the result of the table macro `name` as a DataFrame, in the session of its input.
+    """Return the table of labels `name` for the arguments of its Spark function.
 
-    `arguments` maps the parameters of the Spark function `name` to the user's arguments. The result
-    is computed immediately, unless `lazy` is True or the session cannot store results.
+    It is computed now, unless `lazy` is True or the session cannot store results.
     """
     frame = open_table(arguments["tbl"])
     options = given_options(arguments)
     check_macro_options(name, options)
     columns = ("label", "cluster", "weight", "id", "partition_by")
     given = {key: arguments.get(key) for key in columns}
-    others = (given["weight"], given["partition_by"], options["noise"])
-    check_kept_cells(name, given["label"], given["cluster"], *others)
+    check_kept_cells(name, {**given, "noise": options["noise"]})
     if given["label"] is None:
         rows = _read_cells(frame)
     else:
@@ -131,10 +129,7 @@ def open_table(tbl: DataFrame | str) -> DataFrame:
 def select_rows(
     frame: DataFrame, given: Mapping[str, Any], others: Collection[Column] = ()
 ) -> DataFrame:
-    """Return the user's columns, renamed after their parameters, and the columns in `others`.
-
-    `given` maps parameters to the user's columns. The weight is checked when Spark reads it.
-    """
+    """Return the user's columns by parameter, with a checked weight, and the columns `others`."""
     selected = frame.select(
         *(find_column(frame, key, x).alias(key) for key, x in given.items() if x is not None),
         *others,
@@ -185,10 +180,7 @@ def _comparable_name(frame: DataFrame, name: str) -> str:
 
 
 def _check_weight(weight: Column, dtype: DataType) -> Column:
-    """Return a column of weights as BIGINT, with a check that they are whole numbers >= 0.
-
-    The error message is the same as in the macro _check_weight. `dtype` is the type of the column.
-    """
+    """Return a weight as BIGINT, with the check and the error of the macro _check_weight."""
     from pyspark.sql import functions
 
     number = weight.try_cast("double")
@@ -204,10 +196,9 @@ def _check_weight(weight: Column, dtype: DataType) -> Column:
 
 
 def cast_noise(session: SparkSession, noise: Any, field: Any) -> exp.Expr:
-    """Return the noise value as a literal with the type of the cluster column, or NULL for None.
+    """Return the noise value as a literal of the type of the cluster column, NULL for None.
 
-    If the cast changes the value, raise the same error as the macro _check_noise. `field` is the
-    field of the cluster column in the schema.
+    If the cast changes the value, raise the same error as the macro _check_noise.
     """
     if noise is None:
         return exp.null()
@@ -234,10 +225,7 @@ def cast_noise(session: SparkSession, noise: Any, field: Any) -> exp.Expr:
 
 
 def _read_cells(frame: DataFrame) -> DataFrame:
-    """Return the columns of a saved contingency table, or raise an error for any other table.
-
-    The counts are checked when Spark reads them.
-    """
+    """Return a saved contingency table, or raise an error; Spark checks the counts as it reads."""
     missing = [column for column in _CELL_COLUMNS if column not in frame.columns]
     if missing:
         raise ClusterEvalError(
@@ -277,11 +265,7 @@ def _check_cell(cells: DataFrame) -> Column:
 def evaluate_steps(
     query: exp.Select, rows: DataFrame, *, weighted: bool = False, keep: bool = True
 ) -> DataFrame:
-    """Evaluate a query over `rows` step by step, and return its result.
-
-    If `weighted` is True, the sum of the weights in each partition is checked. If `keep` is False,
-    the last step is evaluated only when the result is read.
-    """
+    """Evaluate a query step by step, the last step only when it is read unless `keep`."""
     steps = QuerySteps(query, [ROWS])
     frames = {ROWS: rows}
     for step in steps.kept_steps():
@@ -293,10 +277,7 @@ def evaluate_steps(
 
 
 def evaluate_whole(query: exp.Select, rows: DataFrame, *, weighted: bool = False) -> DataFrame:
-    """Return the result of a query over `rows`; it is computed only when you read it.
-
-    If `weighted` is True, the sum of the weights in each partition is checked.
-    """
+    """Return the result of a query over `rows`, computed only when it is read."""
     steps = QuerySteps(query, [ROWS])
     frames = {ROWS: rows}
     if weighted:
@@ -305,10 +286,7 @@ def evaluate_whole(query: exp.Select, rows: DataFrame, *, weighted: bool = False
 
 
 def _select_step(step: Step, frames: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the rows of a step.
-
-    `frames` maps the names of the tables and steps that the step reads to DataFrames.
-    """
+    """Return the rows of a step, which reads the `frames` by name."""
     session = frames[ROWS].sparkSession
     tables: dict[str, Any] = {name: frames[name] for name in step.reads}
     return session.sql(step.text, **tables)
@@ -327,10 +305,7 @@ def _keep(frame: DataFrame) -> DataFrame:
 
 @contextmanager
 def settings_for_points(session: SparkSession) -> Iterator[None]:
-    """Temporarily change the session settings that make queries with many coordinates slow.
-
-    The changed settings do not affect results, and are restored at the end.
-    """
+    """Change the settings that slow down many coordinates, for a while; results stay the same."""
     before = {name: session.conf.get(name, None) for name in _SETTINGS_FOR_POINTS}
     for name, value in _SETTINGS_FOR_POINTS.items():
         session.conf.set(name, value)
@@ -345,10 +320,7 @@ def settings_for_points(session: SparkSession) -> Iterator[None]:
 
 
 def can_checkpoint(session: SparkSession) -> bool:
-    """Return whether a session can store results as local checkpoints.
-
-    Sail requires a folder for checkpoints.
-    """
+    """Return whether a session can store results as checkpoints, for which Sail needs a folder."""
     from pyspark.errors import PySparkException
 
     if not type(session).__module__.startswith("pyspark.sql.connect"):
@@ -363,8 +335,7 @@ def can_checkpoint(session: SparkSession) -> bool:
 def _check_division(name: str, session: SparkSession) -> None:
     """Raise an error for a report of scores unless spark.sql.ansi.enabled is false.
 
-    Engines that cannot store results, such as Sail, also evaluate the branches of CASE that are not
-    taken. If spark.sql.ansi.enabled is true, a division by zero in such a branch raises an error.
+    Engines that cannot store results, such as Sail, also divide by zero in CASE branches not taken.
     """
     reports = ("external_report", "entity_resolution_report")
     if name in reports and session.conf.get("spark.sql.ansi.enabled", "true") != "false":
@@ -377,11 +348,7 @@ def _check_division(name: str, session: SparkSession) -> None:
 
 
 def _check_total_weight(groups: DataFrame) -> None:
-    """Raise an error if the weights in a partition add up to more than MAX_TOTAL_WEIGHT.
-
-    The error message is the same as in the macro _check_total_weight. `groups` contains the total
-    weight of each group of rows.
-    """
+    """Raise the error of the macro _check_total_weight for groups whose weights sum to too much."""
     # The column of partitions exists only with partition_by.
     keys = [name for name in groups.columns if name == GROUP_PARTITION]
     totals = groups.groupBy(*keys).agg({GROUP_ROWS: "sum"}).toDF(*keys, "total")

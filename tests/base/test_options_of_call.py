@@ -1,8 +1,7 @@
 """Options that tables share are made of the arguments of the call, each of which is read."""
 
 import ast
-import inspect
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -10,57 +9,65 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval.base import tables
-from polars_clustereval.external.contingency import LabelOptions
-from polars_clustereval.external.graph_counts import GraphColumns
-from polars_clustereval.internal.centroids import check_point_options
-from polars_clustereval.internal.point_silhouettes import SilhouetteOptions, read_queried_points
-from polars_clustereval.internal.profile_statistics import read_columns
 
 PACKAGE = Path(ce.__file__).parent
-MAKERS = (
-    *(LabelOptions, GraphColumns, check_point_options, SilhouetteOptions, read_queried_points),
-    *(ce.internal_report, ce.silhouette_clusters, read_columns),
-)
+FOLDERS = ("external", "internal", "relative", "plots")
+#: The functions whose first argument is called with the arguments of the call.
+CALLERS = ("options_of_call", "table_of_call")
 
 
-def unread_parameters(source: str) -> Iterator[str]:
-    """Yield the parameters of functions that neither the body nor an options object reads.
+def parameters_of(x: ast.FunctionDef | ast.ClassDef) -> set[str]:
+    """The parameters of a function, or the fields of a class."""
+    if isinstance(x, ast.ClassDef):
+        return {y.target.id for y in x.body if isinstance(y, ast.AnnAssign)}
+    return {argument.arg for argument in (*x.args.posonlyargs, *x.args.args, *x.args.kwonlyargs)}
 
-    The body may call a function of its module that makes the options.
+
+def made_of_the_call(function: ast.FunctionDef) -> set[str]:
+    """The names of what a function calls with the arguments of the call."""
+    calls = [x for x in ast.walk(function) if isinstance(x, ast.Call)]
+    return {ast.unparse(x.args[0]) for x in calls if ast.unparse(x.func) in CALLERS}
+
+
+def unread_parameters(sources: Mapping[str, str]) -> list[str]:
+    """The parameters of functions that neither the body nor an options object reads.
+
+    The body may call a function that makes the options.
     """
-    functions = [x for x in ast.parse(source).body if isinstance(x, ast.FunctionDef)]
-    bodies = {
-        x.name: {y.id for part in x.body for y in ast.walk(part) if isinstance(y, ast.Name)}
-        for x in functions
-    }
-    readers = {name: names for name, names in bodies.items() if "options_of_call" in names}
+    defined = [x for source in sources.values() for x in ast.parse(source).body]
+    functions = [x for x in defined if isinstance(x, ast.FunctionDef)]
+    parameters = {x.name: parameters_of(x) for x in defined if hasattr(x, "name")}
+    made = {x.name: made_of_the_call(x) for x in functions}
+    unread = []
     for function in functions:
-        arguments = (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
-        names = bodies[function.name]
-        used = names.union(*(readers[name] for name in names & readers.keys()))
-        read = set(names)
-        if "options_of_call" in used:
-            read |= {
-                name
-                for make in MAKERS
-                if make.__name__ in used
-                for name in inspect.signature(make).parameters
-            }
-        unread = (x.arg for x in arguments if x.arg not in read and x.arg[0] != "_")
-        yield from (f"{function.name}({name})" for name in unread)
+        names = {x.id for part in function.body for x in ast.walk(part) if isinstance(x, ast.Name)}
+        makers = set().union(made[function.name], *(made[x] for x in names & made.keys()))
+        read = names.union(*(parameters[maker] for maker in makers & parameters.keys()))
+        missed = sorted(x for x in parameters_of(function) - read if x[0] != "_")
+        unread += [f"{function.name}({name})" for name in missed]
+    return unread
 
 
 def test_every_argument_is_read():
-    folders = ("external", "internal", "relative")
-    sources = [path.read_text() for name in folders for path in (PACKAGE / name).rglob("*.py")]
-    assert len(sources) > 50
-    unread = [name for source in sources for name in unread_parameters(source)]
-    assert not unread
+    paths = [path for name in FOLDERS for path in (PACKAGE / name).glob("*.py")]
+    assert len(paths) > 50
+    assert not unread_parameters({str(path): path.read_text() for path in paths})
 
 
 def test_an_argument_that_nothing_reads_is_found():
-    source = "def table(frame, p, weight):\n    return frame, options_of_call(LabelOptions)\n"
-    assert list(unread_parameters(source)) == ["table(p)"]
+    source = """
+class Options:
+    weight: str
+def read(cells):
+    return cells, options_of_call(Options)
+def table(frame, p, weight):
+    return read(frame)
+"""
+    assert unread_parameters({"a": source}) == ["table(p)"]
+    assert unread_parameters({"a": source.replace("(Options)", "(str)")}) == [
+        "table(p)",
+        "table(weight)",
+    ]
 
 
 @pytest.fixture

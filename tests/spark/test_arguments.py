@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,8 @@ from sqlglot import exp
 
 import polars_clustereval as ce
 from polars_clustereval import spark
-from polars_clustereval.spark import label_reports, point_reports
+from polars_clustereval.catalogue.docstrings import read_parameters
+from polars_clustereval.spark import functions as spark_functions
 from polars_clustereval.spark import points as spark_points
 from polars_clustereval.spark import tables as spark_tables
 
@@ -52,13 +54,29 @@ def test_every_argument_reaches_the_query(name: str, monkeypatch: pytest.MonkeyP
     def compute(name: str, arguments: dict[str, Any], *, lazy: bool = False) -> None:
         calls.append((name, arguments, lazy))
 
-    monkeypatch.setattr(label_reports, "compute_table", compute)
-    monkeypatch.setattr(point_reports, "compute_points", compute)
+    monkeypatch.setattr(spark_functions, "compute_table", compute)
+    monkeypatch.setattr(spark_functions, "compute_points", compute)
     function = getattr(spark, name)
     given = {parameter: object() for parameter in inspect.signature(function).parameters}
     function(**given)
     # As many rows as the table has are not kept in the executors.
     assert calls == [(name, given, name in ("bcubed_samples", "silhouette_samples"))]
+
+
+def test_arguments_that_are_unknown_or_missing() -> None:
+    with pytest.raises(TypeError, match=r"external_report\(\) got an unexpected keyword .* 'bet'"):
+        spark.external_report("t", bet=1.0)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"centroids\(\) missing a required argument: 'vector'"):
+        spark.centroids("t")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("name", spark.__all__)
+def test_docstrings_hold_for_spark(name: str) -> None:
+    function = getattr(spark, name)
+    text = inspect.getdoc(function) or ""
+    assert list(read_parameters(function)) == list(inspect.signature(function).parameters)
+    assert not re.search(r"LazyFrame|`frame`|sorted|tolerance|bounds|sampling", text)
+    assert max(map(len, text.splitlines())) <= 96
 
 
 class Evaluation:
