@@ -171,13 +171,15 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
       partition_key, cluster, singleton_no,
       CAST(MAX(n) AS BIGINT) AS size,
       COUNT(*) AS dims,
-      list(own.center ORDER BY i ASC NULLS LAST) AS center
+      list(own.center ORDER BY i ASC NULLS LAST) AS mean,
+      list(own.variance ORDER BY i ASC NULLS LAST) AS variances,
+      clustereval._compensated_sum(own.variance) AS total_variance
     FROM query_table(coordinates) AS own
     GROUP BY partition_key, cluster, singleton_no
   )
   SELECT
-    own.partition_key, own.cluster, own.singleton_no, own.size, own.dims,
-    clustereval._center_direction(own.center, distance) AS center,
+    own.*,
+    clustereval._center_direction(own.mean, distance) AS center,
     clustereval._center_direction(overall.center, distance) AS overall_center
   FROM clusters AS own
   JOIN overall ON overall.partition_key IS NOT DISTINCT FROM own.partition_key;
@@ -322,6 +324,85 @@ CREATE OR REPLACE MACRO clustereval._check_points(
   END AS BOOLEAN) AS valid
   FROM first_fault;
 
+-- One row per cluster of rows (_points), even if its rows are all left out (n is 0): the columns of
+-- _cluster_spreads, of _all_centers and of _measured_clusters (NULL if n is 0), and origin, the list
+-- that is subtracted from the points of its partition (_partition_origins). Raises the errors of
+-- _check_points. Lists that the caller does not read are not computed.
+CREATE OR REPLACE MACRO clustereval._point_clusters(
+  rows, arguments, distance, p, center, weights
+) AS TABLE
+  WITH moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(rows, center)),
+  origins AS MATERIALIZED (
+    SELECT * FROM clustereval._point_origins(rows, moments, distance, p, center, weights)
+  ),
+  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(rows, origins, weights)),
+  coordinates AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
+  ),
+  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, center)),
+  spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(
+      points, arguments, centers, clustereval._plain_distance_name(distance, p), p
+    )
+  ),
+  checked AS (
+    SELECT * FROM clustereval._check_points(rows, arguments, spreads, centers, origins, weights)
+  ),
+  numbered AS (
+    SELECT
+      *,
+      row_number() OVER (
+        ORDER BY
+          own.partition_key ASC NULLS LAST, own.cluster ASC NULLS LAST,
+          own.singleton_no ASC NULLS LAST
+      ) AS number
+    FROM centers AS own
+  )
+  SELECT
+    spread.*,
+    spread.distances / spread.n AS mean_distance,
+    own.dims, own.center, own.overall_center, own.number,
+    own.mean, own.variances, own.total_variance,
+    origin.origin
+  FROM spreads AS spread
+  LEFT JOIN numbered AS own
+    ON own.partition_key IS NOT DISTINCT FROM spread.partition_key
+    AND own.cluster IS NOT DISTINCT FROM spread.cluster
+    AND own.singleton_no = spread.singleton_no
+  LEFT JOIN origins AS origin
+    ON origin.partition_key IS NOT DISTINCT FROM spread.partition_key
+  WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE);
+
+-- One row per point of rows (_points) that is scored: number of its cluster, row_no, point, id and
+-- has_default_id. clusters: rows of _point_clusters.
+CREATE OR REPLACE MACRO clustereval._clustered_points(rows, clusters, weights) AS TABLE
+  SELECT
+    own.number, point.row_no, point.id, point.has_default_id,
+    CASE
+      WHEN own.origin IS NULL THEN point.point
+      ELSE clustereval._scale_vector(
+        clustereval._subtract_vectors(point.vector, own.origin), weights, point.factors
+      )
+    END AS point
+  FROM query_table(rows) AS point
+  JOIN query_table(clusters) AS own
+    ON own.partition_key IS NOT DISTINCT FROM point.partition_key
+    AND own.cluster IS NOT DISTINCT FROM point.cluster
+    AND own.singleton_no = point.singleton_no
+  WHERE point.kept;
+
+-- One row per coordinate (i, from 1) of clusters, rows of _point_clusters with points: the columns
+-- of _moved_moments.
+CREATE OR REPLACE MACRO clustereval._coordinates_of_clusters(clusters) AS TABLE
+  SELECT
+    partition_key, cluster, singleton_no, number,
+    CAST(n AS DOUBLE) AS n,
+    unnest(range(1, len(mean) + 1)) AS i,
+    unnest(mean) AS center,
+    unnest(variances) AS variance
+  FROM query_table(clusters);
+
 ---------------------------------------------------------------------------------------------------
 -- Tables
 ---------------------------------------------------------------------------------------------------
@@ -341,45 +422,19 @@ CREATE OR REPLACE MACRO clustereval.centroids(
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
-  ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._point_origins(
-      __ce_rows, __ce_moments, distance, p, center, weights
-    )
-  ),
-  __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
-  ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_arguments, __ce_centers, distance, p
-    )
-  ),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
   )
   SELECT
     own.partition_key,
     own.cluster,
-    own.size AS n,
-    clustereval._user_center(own.center, origin.origin, weights, distance, p) AS centroid
-  FROM __ce_centers AS own
-  LEFT JOIN __ce_origins AS origin ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
+    own.n,
+    clustereval._user_center(own.center, own.origin, weights, distance, p) AS centroid
+  FROM clustereval._point_clusters(
+    __ce_rows, __ce_arguments, distance, p, center, weights
+  ) AS own
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
+    AND own.n > 0
   ORDER BY
     own.partition_key ASC NULLS LAST, own.cluster ASC NULLS LAST,
     own.singleton_no ASC NULLS LAST;

@@ -120,41 +120,19 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._point_origins(
-      __ce_rows, __ce_moments, distance, p, center, weights
-    )
+  __ce_groups AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
   ),
+  __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
-  ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_arguments, __ce_centers, distance, p
-    )
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
+    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
   ),
   __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
   __ce_members AS MATERIALIZED (
-    SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_clusters, __ce_balls, distance, p)
+    SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_balls, distance, p)
   ),
-  __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p)),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
-  )
+  __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p))
   SELECT
     clusters.partition_key, clusters.cluster, clusters.n,
     COALESCE(clustereval._metric_to_distance(diameters.diameter, distance), 0.0) AS diameter
@@ -163,7 +141,6 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ORDER BY clusters.partition_key ASC NULLS LAST, clusters.cluster ASC NULLS LAST,
     clusters.singleton_no ASC NULLS LAST;
 
@@ -185,45 +162,21 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._point_origins(
-      __ce_rows, __ce_moments, distance, p, center, weights
-    )
+  __ce_groups AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
   ),
+  __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
   ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_arguments, __ce_centers, distance, p
-    )
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
-  ),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
-  ),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_groups)),
   __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
   __ce_members AS MATERIALIZED (
-    SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_clusters, __ce_balls, distance, p)
+    SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_balls, distance, p)
   ),
   __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p)),
-  __ce_axes AS MATERIALIZED (
-    SELECT * FROM clustereval._grid_axes(__ce_coordinates, __ce_clusters, __ce_balls)
-  ),
+  __ce_axes AS MATERIALIZED (SELECT * FROM clustereval._grid_axes(__ce_clusters, __ce_balls)),
   __ce_separations AS (
     SELECT * FROM clustereval._metric_separations(__ce_members, __ce_balls, __ce_axes, distance, p)
   ),
@@ -275,5 +228,4 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
     )
   )
-    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ORDER BY partition_key ASC NULLS LAST;

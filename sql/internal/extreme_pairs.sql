@@ -47,18 +47,13 @@ CREATE OR REPLACE MACRO clustereval._bounding_balls(clusters, distance) AS TABLE
 -- center), and partition_no and n_clusters of its partition. Points without a finite distance get
 -- no row, because _check_points reports them. The parameters name the tables of _points (one row
 -- per input row), _measured_clusters and _bounding_balls (one per cluster).
-CREATE OR REPLACE MACRO clustereval._points_in_balls(points, clusters, balls, distance, p) AS TABLE
+CREATE OR REPLACE MACRO clustereval._points_in_balls(points, balls, distance, p) AS TABLE
   SELECT
-    ball.partition_no, ball.n_clusters, cluster.number, point.row_no, point.point, ball.radius,
-    clustereval._metric(point.point, cluster.center, distance, p) AS center_distance
+    ball.partition_no, ball.n_clusters, point.number, point.row_no, point.point, ball.radius,
+    clustereval._metric(point.point, ball.center, distance, p) AS center_distance
   FROM query_table(points) AS point
-  JOIN query_table(clusters) AS cluster
-    ON cluster.partition_key IS NOT DISTINCT FROM point.partition_key
-    AND cluster.cluster IS NOT DISTINCT FROM point.cluster
-    AND cluster.singleton_no = point.singleton_no
-  JOIN query_table(balls) AS ball ON ball.number = cluster.number
-  WHERE point.kept
-    AND isfinite(clustereval._metric(point.point, cluster.center, distance, p));
+  JOIN query_table(balls) AS ball ON ball.number = point.number
+  WHERE isfinite(clustereval._metric(point.point, ball.center, distance, p));
 
 -- One row per cluster of two points or more (number): diameter, the largest _metric distance of two
 -- of its points. members names the table of _points_in_balls, one row per point. Points at
@@ -214,18 +209,14 @@ CREATE OR REPLACE MACRO clustereval._border_points(members, balls, bounds, dista
 -- in descending order; deviations, a list of their standard deviations; deviation, the largest;
 -- origin, the vector where cell 0 starts. The parameters name the tables of _coordinate_moments
 -- (one row per cluster and coordinate), _measured_clusters and _bounding_balls (one per cluster).
-CREATE OR REPLACE MACRO clustereval._grid_axes(coordinates, clusters, balls) AS TABLE
+CREATE OR REPLACE MACRO clustereval._grid_axes(clusters, balls) AS TABLE
   WITH variances AS (
     SELECT
       ball.partition_no, coordinate.i, SUM(coordinate.n) AS n,
       SUM(coordinate.n * coordinate.variance) / SUM(coordinate.n)
         + clustereval._variance(coordinate.center) AS variance
-    FROM query_table(coordinates) AS coordinate
-    JOIN query_table(clusters) AS cluster
-      ON cluster.partition_key IS NOT DISTINCT FROM coordinate.partition_key
-      AND cluster.cluster IS NOT DISTINCT FROM coordinate.cluster
-      AND cluster.singleton_no = coordinate.singleton_no
-    JOIN query_table(balls) AS ball ON ball.number = cluster.number
+    FROM clustereval._coordinates_of_clusters(clusters) AS coordinate
+    JOIN query_table(balls) AS ball ON ball.number = coordinate.number
     GROUP BY ball.partition_no, coordinate.i
   )
   SELECT

@@ -275,14 +275,10 @@ CREATE OR REPLACE MACRO clustereval._grouped_center_distances(
     MAX(clustereval._distance(point.point, cluster.center, distance, p)) AS own,
     MIN(clustereval._distance(point.point, other.center, distance, p)) AS other
   FROM query_table(points) AS point
-  JOIN query_table(clusters) AS cluster
-    ON cluster.partition_key IS NOT DISTINCT FROM point.partition_key
-    AND cluster.cluster IS NOT DISTINCT FROM point.cluster
-    AND cluster.singleton_no = point.singleton_no
+  JOIN query_table(clusters) AS cluster ON cluster.number = point.number
   JOIN query_table(clusters) AS other
-    ON other.partition_key IS NOT DISTINCT FROM point.partition_key
+    ON other.partition_key IS NOT DISTINCT FROM cluster.partition_key
     AND other.number <> cluster.number
-  WHERE point.kept
   GROUP BY cluster.number, point.row_no;
 
 -- The rows of _grouped_center_distances. Each point holds its distances to all centers of its
@@ -305,7 +301,7 @@ CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance
   ),
   places AS (
     SELECT
-      own.partition_key, own.cluster, own.singleton_no, own.number, own.center,
+      own.number, own.center,
       own.number - part.numbers_before AS center_no,
       part.place AS partition_no
     FROM query_table(clusters) AS own
@@ -319,12 +315,8 @@ CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance
         point.point, all_centers.center_lists[own.partition_no], distance, p
       ) AS distances
     FROM query_table(points) AS point
-    JOIN places AS own
-      ON own.partition_key IS NOT DISTINCT FROM point.partition_key
-      AND own.cluster IS NOT DISTINCT FROM point.cluster
-      AND own.singleton_no = point.singleton_no
+    JOIN places AS own ON own.number = point.number
     CROSS JOIN all_centers
-    WHERE point.kept
   )
   SELECT
     number,
@@ -412,8 +404,7 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
   -- targets, its test may be wider, but the point is near none of them.
   ring_widths AS (
     SELECT
-      own.partition_key, own.cluster, own.singleton_no, own.number, own.center,
-      radius.density_radius,
+      own.number, own.center, radius.density_radius,
       2 * radius.density_radius + 1e-8 * (reaches.max_reach + radius.density_radius) AS width
     FROM query_table(clusters) AS own
     JOIN reaches ON reaches.number = own.number
@@ -433,11 +424,7 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
       own.number, point.point, own.density_radius, own.width,
       clustereval._euclidean(point.point, own.center) AS own_distance
     FROM query_table(points) AS point
-    JOIN ring_widths AS own
-      ON own.partition_key IS NOT DISTINCT FROM point.partition_key
-      AND own.cluster IS NOT DISTINCT FROM point.cluster
-      AND own.singleton_no = point.singleton_no
-    WHERE point.kept
+    JOIN ring_widths AS own ON own.number = point.number
   ),
   -- Points with bounds on the reach of targets near them.
   bounded AS NOT MATERIALIZED (
@@ -559,36 +546,17 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._point_origins(
-      __ce_rows, __ce_moments, distance, p, center, weights
-    )
+  __ce_groups AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
   ),
+  __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
   ),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_groups)),
   __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_arguments, __ce_centers, distance, p
-    )
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
-  ),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
+    SELECT * FROM clustereval._coordinates_of_clusters(__ce_clusters)
   ),
   -- One row per partition with its number of dimensions.
   __ce_dimensions AS (
@@ -604,7 +572,6 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
         CAST(SUM(clustereval._widen(n_clusters) * n_clusters) AS DECIMAL(38, 0))
       ) AS valid
     FROM __ce_cluster_counts
-    WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ),
   __ce_compared_clusters AS MATERIALIZED (
     SELECT *
@@ -646,6 +613,5 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
     AND COALESCE((SELECT MIN(valid) FROM __ce_size_check), TRUE)
   ORDER BY counts.partition_key ASC NULLS LAST;
