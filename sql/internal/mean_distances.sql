@@ -14,51 +14,19 @@
 -- Clusters and their points
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster that has points: its key, number, size (n) and moments, from the rows of
--- _coordinate_moments and _cluster_spreads.
---   mean            mean of each coordinate
---   center          mean, for cosine scaled to length 1
---   variances       variance of each coordinate; their sum is total_variance
---   mean_distance   mean distance of its points to center
+-- One row per cluster that has points, from groups, the rows of _point_clusters: partition_key,
+-- cluster, number, n, n_zero_vectors, mean, center, variances, total_variance and mean_distance of
+-- these, and
 --   rounding_error  error that rounding may have caused in mean
 --   partition_no    least number of the clusters of its partition, which has n_clusters
 --                   clusters and total points; n_all_clusters: of all partitions
 --   origin          point near those of the partition, relative to which coordinates are small
 --   few_clusters    TRUE if there is one partition, of few clusters: their distances to the
 --                   2,048 points that DuckDB takes at a time have at most 16 MB
-CREATE OR REPLACE MACRO clustereval._cluster_moments(coordinates, spreads, distance) AS TABLE
-  -- One row per cluster with the mean and the variances of its coordinates.
-  WITH means AS (
-    SELECT
-      partition_key, cluster, singleton_no,
-      clustereval._compensated_sum(variance) AS total_variance,
-      list(variance ORDER BY i ASC NULLS LAST) AS variances,
-      list(center ORDER BY i ASC NULLS LAST) AS mean
-    FROM query_table(coordinates)
-    GROUP BY partition_key, cluster, singleton_no
-  ),
-  -- Clusters with their number, in the order of their keys.
-  numbered AS (
-    SELECT
-      means.*,
-      spread.n, spread.n_zero_vectors,
-      CASE
-        WHEN means.total_variance = 0 THEN 0.0 ELSE spread.distances / spread.n
-      END AS mean_distance,
-      row_number() OVER (
-        ORDER BY
-          means.partition_key ASC NULLS LAST, means.cluster ASC NULLS LAST,
-          means.singleton_no ASC NULLS LAST
-      ) AS number
-    FROM means
-    JOIN query_table(spreads) AS spread
-      ON spread.partition_key IS NOT DISTINCT FROM means.partition_key
-      AND spread.cluster IS NOT DISTINCT FROM means.cluster
-      AND spread.singleton_no = means.singleton_no
-  )
+CREATE OR REPLACE MACRO clustereval._cluster_moments(groups) AS TABLE
   SELECT
-    *,
-    clustereval._center_direction(mean, distance) AS center,
+    partition_key, cluster, number, n, n_zero_vectors, mean, center, variances, total_variance,
+    CASE WHEN total_variance = 0 THEN 0.0 ELSE mean_distance END AS mean_distance,
     CASE
       WHEN total_variance = 0 THEN 0.0 ELSE 4e-15 * clustereval._norm(mean)
     END AS rounding_error,
@@ -69,24 +37,18 @@ CREATE OR REPLACE MACRO clustereval._cluster_moments(coordinates, spreads, dista
     COUNT(*) OVER (PARTITION BY partition_key) = COUNT(*) OVER () AND COUNT(*) OVER () <= 1024
       AS few_clusters,
     CAST(SUM(n) OVER (PARTITION BY partition_key) AS BIGINT) AS total
-  FROM numbered;
+  FROM query_table(groups)
+  WHERE n > 0;
 
--- One row per member, which is a point that is scored: number and partition_no of its cluster
--- (_cluster_moments), row_no (row number), point, id, has_default_id (no id was given), and
--- use_lists, the few_clusters of its cluster. points are the rows of _points, and points_check are
--- the rows of _check_points, which raises an error for invalid points.
-CREATE OR REPLACE MACRO clustereval._cluster_members(points, clusters, points_check) AS TABLE
+-- One row per member, which is a point that is scored (_clustered_points): its columns there,
+-- partition_no of its cluster (_cluster_moments), and use_lists, the few_clusters of its cluster.
+CREATE OR REPLACE MACRO clustereval._cluster_members(points, clusters) AS TABLE
   SELECT
     cluster.number, cluster.partition_no,
     cluster.few_clusters AS use_lists,
     point.row_no, point.point, point.id, point.has_default_id
   FROM query_table(points) AS point
-  JOIN query_table(clusters) AS cluster
-    ON cluster.partition_key IS NOT DISTINCT FROM point.partition_key
-    AND cluster.cluster IS NOT DISTINCT FROM point.cluster
-    AND cluster.singleton_no = point.singleton_no
-  WHERE point.kept
-    AND COALESCE((SELECT MIN(valid) FROM query_table(points_check)), TRUE);
+  JOIN query_table(clusters) AS cluster ON cluster.number = point.number;
 
 ---------------------------------------------------------------------------------------------------
 -- Mean distances that follow from sums over clusters
@@ -544,15 +506,6 @@ CREATE OR REPLACE MACRO clustereval._means_of_sums(sums, clusters, "between") AS
   )
   SELECT * FROM clustereval._own_and_other_means(target_distances, "between");
 
--- Text of a query, SELECT * FROM a CTE of _exact_means with sums of distances: for cityblock (also
--- minkowski of order p = 1) the CTE that sorts coordinates, otherwise the CTE that computes each
--- distance. The other CTE is neither bound nor run.
-CREATE OR REPLACE MACRO clustereval._select_sums(distance, p) AS
-  concat('SELECT * FROM ', CASE
-    WHEN clustereval._plain_distance_name(distance, p) = 'cityblock' THEN 'sorted_sums'
-    ELSE 'direct_sums'
-  END);
-
 -- A table of exact mean distances. For each point, the distances to all points of the clusters in
 -- its list in target_lists (_target_lists) are summed.
 CREATE OR REPLACE MACRO clustereval._exact_means(
@@ -566,5 +519,9 @@ CREATE OR REPLACE MACRO clustereval._exact_means(
   sorted_sums AS NOT MATERIALIZED (
     SELECT * FROM clustereval._sorted_distance_sums(queries, members, clusters, target_lists)
   ),
-  sums AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_sums(plain_distance, p)))
+  sums AS NOT MATERIALIZED (
+    SELECT * FROM query(CASE plain_distance
+      WHEN 'cityblock' THEN 'SELECT * FROM sorted_sums' ELSE 'SELECT * FROM direct_sums'
+    END)
+  )
   SELECT * FROM clustereval._means_of_sums(sums, clusters, "between");

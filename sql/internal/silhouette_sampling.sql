@@ -17,37 +17,6 @@ CREATE OR REPLACE MACRO clustereval._draws_references(distance, p, reference_siz
   reference_size IS NOT NULL
     AND clustereval._plain_distance_name(distance, p) NOT IN ('sqeuclidean', 'cosine');
 
--- Text of a query for all rows of the CTE from which points are drawn. They are streamed if only
--- distances to references are computed, because then only the drawn points have to be kept.
-CREATE OR REPLACE MACRO clustereval._select_population(distance, p, reference_size) AS
-  concat('SELECT * FROM ', CASE
-    WHEN clustereval._draws_references(distance, p, reference_size) THEN '__ce_streamed_members'
-    ELSE '__ce_members'
-  END);
-
--- Text of a query for all rows of the CTE with the silhouettes that are averaged.
-CREATE OR REPLACE MACRO clustereval._select_silhouettes_to_average(distance, p, reference_size) AS
-  concat('SELECT * FROM ', CASE
-    WHEN clustereval._draws_references(distance, p, reference_size)
-    THEN '__ce_unbiased_silhouettes'
-    ELSE '__ce_plain_silhouettes'
-  END);
-
--- Text of a query for all rows of the CTE with the variances of references, or for no row.
-CREATE OR REPLACE MACRO clustereval._select_reference_variances(distance, p, reference_size) AS
-  concat('SELECT * FROM ', CASE
-    WHEN clustereval._draws_references(distance, p, reference_size)
-    THEN '__ce_reference_variances'
-    ELSE '__ce_no_errors'
-  END);
-
--- Text of a query for all rows of the CTE with the standard errors of a sample, or for no row.
-CREATE OR REPLACE MACRO clustereval._select_errors(method) AS
-  concat('SELECT * FROM ', CASE
-    WHEN method = 'sample' THEN '__ce_sample_errors'
-    ELSE '__ce_no_errors'
-  END);
-
 ---------------------------------------------------------------------------------------------------
 -- Draws of points
 ---------------------------------------------------------------------------------------------------
