@@ -325,8 +325,8 @@ CREATE OR REPLACE MACRO clustereval._check_points(
   FROM first_fault;
 
 -- One row per cluster of rows (_points), even if its rows are all left out (n is 0): the columns of
--- _cluster_spreads, of _all_centers and of _measured_clusters (NULL if n is 0), and origin, the list
--- that is subtracted from the points of its partition (_partition_origins). Raises the errors of
+-- _cluster_spreads, of _all_centers and of _measured_clusters (NULL if n is 0), and origin, which is
+-- subtracted from the points of its partition (_partition_origins). Raises the errors of
 -- _check_points. Lists that the caller does not read are not computed.
 CREATE OR REPLACE MACRO clustereval._point_clusters(
   rows, arguments, distance, p, center, weights
