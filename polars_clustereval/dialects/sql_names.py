@@ -33,7 +33,6 @@ PLAIN_FORMS = {
     "_unnested_moments": "_coordinate_moments",
     "_own_and_other_squares": "_grouped_squares",
     "_cross_with_clusters": "_join_with_clusters",
-    "_center_distances": "_grouped_center_distances",
 }
 
 # Table macros that have another body in other engines. In _coordinate_blocks, a single block

@@ -325,8 +325,9 @@ CREATE OR REPLACE MACRO clustereval._check_points(
   FROM first_fault;
 
 -- One row per cluster of rows (_points), even if its rows are all left out (n is 0): the columns of
--- _cluster_spreads, of _all_centers and of _measured_clusters (NULL if n is 0), and origin, which is
--- subtracted from the points of its partition (_partition_origins). Raises the errors of
+-- _cluster_spreads and, unless n is 0, of _all_centers and _measured_clusters; origin, that of its
+-- partition (_partition_origins); the least number in its partition (partition_no), and the numbers
+-- of clusters in its partition (n_clusters) and in all (n_all_clusters). Raises the errors of
 -- _check_points. Lists that the caller does not read are not computed.
 CREATE OR REPLACE MACRO clustereval._point_clusters(
   rows, arguments, distance, p, center, weights
@@ -349,6 +350,7 @@ CREATE OR REPLACE MACRO clustereval._point_clusters(
   checked AS (
     SELECT * FROM clustereval._check_points(rows, arguments, spreads, centers, origins, weights)
   ),
+  -- Centers with the number of their cluster.
   numbered AS (
     SELECT
       *,
@@ -358,15 +360,24 @@ CREATE OR REPLACE MACRO clustereval._point_clusters(
           own.singleton_no ASC NULLS LAST
       ) AS number
     FROM centers AS own
+  ),
+  -- Centers with the numbers of their partition.
+  partitioned AS (
+    SELECT
+      *,
+      MIN(number) OVER (PARTITION BY partition_key) AS partition_no,
+      COUNT(*) OVER (PARTITION BY partition_key) AS n_clusters,
+      COUNT(*) OVER () AS n_all_clusters
+    FROM numbered
   )
   SELECT
     spread.*,
     spread.distances / spread.n AS mean_distance,
-    own.dims, own.center, own.overall_center, own.number,
-    own.mean, own.variances, own.total_variance,
+    own.dims, own.center, own.overall_center, own.mean, own.variances, own.total_variance,
+    own.number, own.partition_no, own.n_clusters, own.n_all_clusters,
     origin.origin
   FROM spreads AS spread
-  LEFT JOIN numbered AS own
+  LEFT JOIN partitioned AS own
     ON own.partition_key IS NOT DISTINCT FROM spread.partition_key
     AND own.cluster IS NOT DISTINCT FROM spread.cluster
     AND own.singleton_no = spread.singleton_no
@@ -374,11 +385,14 @@ CREATE OR REPLACE MACRO clustereval._point_clusters(
     ON origin.partition_key IS NOT DISTINCT FROM spread.partition_key
   WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE);
 
--- One row per point of rows (_points) that is scored: number of its cluster, row_no, point, id and
--- has_default_id. clusters: rows of _point_clusters.
+-- One row per point of rows (_points) that is scored: number, partition_no and n_clusters of its
+-- cluster (clusters: rows of _point_clusters), row_no, point, id, has_default_id, and use_lists,
+-- TRUE if there is one partition, of few clusters: their distances to the 2,048 points that DuckDB
+-- takes at a time have at most 16 MB.
 CREATE OR REPLACE MACRO clustereval._clustered_points(rows, clusters, weights) AS TABLE
   SELECT
-    own.number, point.row_no, point.id, point.has_default_id,
+    own.number, own.partition_no, own.n_clusters, point.row_no, point.id, point.has_default_id,
+    own.n_clusters = own.n_all_clusters AND own.n_clusters <= 1024 AS use_lists,
     CASE
       WHEN own.origin IS NULL THEN point.point
       ELSE clustereval._scale_vector(
@@ -422,19 +436,45 @@ CREATE OR REPLACE MACRO clustereval.centroids(
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
+  ),
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, center, weights
+    )
+  ),
+  __ce_points AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  ),
+  __ce_coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_arguments, __ce_centers, distance, p
+    )
+  ),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
+    )
   )
   SELECT
     own.partition_key,
     own.cluster,
-    own.n,
-    clustereval._user_center(own.center, own.origin, weights, distance, p) AS centroid
-  FROM clustereval._point_clusters(
-    __ce_rows, __ce_arguments, distance, p, center, weights
-  ) AS own
+    own.size AS n,
+    clustereval._user_center(own.center, origin.origin, weights, distance, p) AS centroid
+  FROM __ce_centers AS own
+  LEFT JOIN __ce_origins AS origin ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND own.n > 0
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ORDER BY
     own.partition_key ASC NULLS LAST, own.cluster ASC NULLS LAST,
     own.singleton_no ASC NULLS LAST;

@@ -124,6 +124,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
     SELECT *
     FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
   ),
+  -- Clusters that have points.
   __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
@@ -166,6 +167,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
     SELECT *
     FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
   ),
+  -- Clusters that have points.
   __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)

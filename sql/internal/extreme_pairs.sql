@@ -8,14 +8,8 @@
 -- Metrics, points and diameters
 ---------------------------------------------------------------------------------------------------
 
--- The metric value of the distance d, where `distance` is the name of that distance. Values of the
--- metric obey the triangle inequality: sqrt(d), the euclidean distance, for sqeuclidean; sqrt(2 d),
--- the chord between unit vectors, for cosine; d itself for all others. Pass d as a column.
-CREATE OR REPLACE MACRO clustereval._distance_to_metric(d, distance) AS
-  CASE lower(distance) WHEN 'sqeuclidean' THEN sqrt(d) WHEN 'cosine' THEN sqrt(2 * d) ELSE d END;
-
--- The inverse of _distance_to_metric: the distance named `distance` from the metric value d. It is
--- d^2 for sqeuclidean, d^2 / 2 for cosine, and d itself for all others.
+-- The distance named `distance` from the value d of _metric: d^2 for sqeuclidean, d^2 / 2 for
+-- cosine, and d itself for all others.
 CREATE OR REPLACE MACRO clustereval._metric_to_distance(d, distance) AS
   CASE lower(distance) WHEN 'sqeuclidean' THEN d * d WHEN 'cosine' THEN d * d / 2 ELSE d END;
 
@@ -31,16 +25,17 @@ CREATE OR REPLACE MACRO clustereval._metric(x, y, distance, p) AS
   END;
 
 -- One row per cluster (number): its center; radius, the largest distance of its points from the
--- center (as a _metric: the option distance, or its root for squared distances); and, for its
--- partition, n_clusters, the number of clusters, and partition_no, the lowest cluster number, by
--- which tables are joined. clusters names the table of _measured_clusters.
+-- center (as a _metric: the option distance, or its root for squared distances); and partition_no
+-- and n_clusters of _point_clusters (clusters).
 CREATE OR REPLACE MACRO clustereval._bounding_balls(clusters, distance) AS TABLE
   SELECT
-    MIN(number) OVER (PARTITION BY partition_key) AS partition_no,
-    COUNT(*) OVER (PARTITION BY partition_key) AS n_clusters,
-    number, center,
-    clustereval._distance_to_metric(radius, distance) AS radius
-  FROM query_table(clusters);
+    partition_no, n_clusters, number, center,
+    CASE lower(distance)
+      WHEN 'sqeuclidean' THEN sqrt(own.radius)
+      WHEN 'cosine' THEN sqrt(2 * own.radius)
+      ELSE own.radius
+    END AS radius
+  FROM query_table(clusters) AS own;
 
 -- One row per point that is not left out as noise or incomplete: row_no and point (its row number
 -- and vector), number and radius of its cluster, center_distance (_metric distance from the

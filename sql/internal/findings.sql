@@ -158,10 +158,6 @@ CREATE OR REPLACE MACRO clustereval._silhouette_as_text(silhouette, lower, upper
     END
   );
 
--- How findings treat noise: no point of noise is the nearest cluster of another.
-CREATE OR REPLACE MACRO clustereval._noise_of_findings(noise_as) AS
-  CASE WHEN noise_as = 'singletons' THEN 'drop' ELSE noise_as END;
-
 -- What you should know about the clusters of points: clusters that are not well separated or have
 -- few points, points far away from their center, coordinates of another scale, and rows that are
 -- left out.
@@ -175,10 +171,11 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   WITH __ce_arguments AS MATERIALIZED (
     SELECT * FROM clustereval._point_arguments(tbl, vector, cluster, partition_by, noise, id)
   ),
+  -- Noise as singletons is dropped, because no point of it is the nearest cluster of another.
   __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise,
-      clustereval._noise_of_findings(noise_as), missing, id
+      CASE WHEN noise_as = 'singletons' THEN 'drop' ELSE noise_as END, missing, id
     )
   ),
   __ce_groups AS MATERIALIZED (
@@ -189,6 +186,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
   ),
+  -- Clusters that have points.
   __ce_centered AS (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_gaps AS (
     SELECT * FROM clustereval._centroid_gaps(

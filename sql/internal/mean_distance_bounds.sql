@@ -5,9 +5,9 @@
 -- cluster and to the nearest other cluster. A target is a cluster to which the mean distance of a
 -- query is needed: its own cluster, or a cluster whose lower bound is at most the upper bound of b
 -- (b_upper). Bounds rule out the other clusters. A member is any point that is scored. The
--- parameters queries and members name CTEs of rows of _cluster_members, and clusters names a CTE of
--- rows of _cluster_moments; plain_distance is the distance in lower case. A table holds the values
--- of a function at nodes, for one cluster.
+-- parameters queries and members name CTEs of rows of _clustered_points, and clusters names a CTE
+-- of rows of _cluster_moments; plain_distance is the distance in lower case. A table holds the
+-- values of a function at nodes, for one cluster.
 
 ---------------------------------------------------------------------------------------------------
 -- Bounds from the means and variances of clusters
@@ -164,12 +164,6 @@ CREATE OR REPLACE MACRO clustereval._second_moments(members, clusters) AS TABLE
   FROM matrix_rows
   GROUP BY number;
 
--- w'Mw, a number, for a vector w and a matrix M, given as the list of its rows.
-CREATE OR REPLACE MACRO clustereval._quadratic_form(w, matrix) AS
-  list_inner_product(
-    w, list_transform(matrix, lambda __ce_matrix_row: list_inner_product(__ce_matrix_row, w))
-  );
-
 -- Lower bound of the mean of sqrt(Z), for a random variable Z >= 0 (a squared distance) with mean m
 -- and a variance of at most `variance`. It is lowered by rounding_error (see _minus_rounding). With
 -- t = Z / m, sqrt(t) is at least 1 + (t - 1)/2 - (t - 1)^2/2, and its mean at least 1 - variance /
@@ -298,7 +292,7 @@ CREATE OR REPLACE MACRO clustereval._refined_targets(screened, clusters, moments
       cluster.total_variance, cluster.rounding_error,
       list_distance(pair.point, cluster.mean) AS to_mean,
       moment.matrix,
-      -- This is a separate column, because inside the lambda of _quadratic_form it would be
+      -- This is a separate column, because inside the lambda below it would be
       -- computed for each row of the matrix.
       list_append(
         list_transform(pair.point, lambda x, i: -2 * (x - cluster.mean[i])),
@@ -317,7 +311,10 @@ CREATE OR REPLACE MACRO clustereval._refined_targets(screened, clusters, moments
           WHEN matrix IS NOT NULL
           THEN clustereval._root_mean_lower_bound(
             to_mean * to_mean + total_variance,
-            clustereval._quadratic_form(factors, matrix),
+            list_inner_product(
+              factors,
+              list_transform(matrix, lambda matrix_row: list_inner_product(matrix_row, factors))
+            ),
             rounding_error
           )
         END
@@ -595,15 +592,9 @@ CREATE OR REPLACE MACRO clustereval._cityblock_targets(queries, members, cluster
 -- Targets if b is not the mean distance to the nearest cluster
 ---------------------------------------------------------------------------------------------------
 
--- One row for each queried point (row_no, of cluster number) and each cluster (target) of its
--- partition, including its own.
-CREATE OR REPLACE MACRO clustereval._all_targets(queries, clusters) AS TABLE
-  SELECT row_no, number, target FROM clustereval._join_with_clusters(queries, clusters);
-
--- One row per queried point (row_no) of a partition with several clusters: b_lower, a lower bound
--- of its mean distance to the furthest cluster, the largest of the lower bounds for all other
--- clusters.
-CREATE OR REPLACE MACRO clustereval._furthest_lower_bounds(
+-- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
+-- be the furthest, because its upper bound is at least the largest lower bound of another cluster.
+CREATE OR REPLACE MACRO clustereval._furthest_targets(
   queries, clusters, plain_distance, p
 ) AS TABLE
   WITH measured_others AS NOT MATERIALIZED (
@@ -612,23 +603,16 @@ CREATE OR REPLACE MACRO clustereval._furthest_lower_bounds(
       clustereval._unchecked_distance(point, mean, plain_distance, p) AS to_mean
     FROM clustereval._cross_with_clusters(queries, clusters)
     WHERE target <> number
-  )
-  SELECT
-    row_no,
-    MAX(clustereval._mean_distance_lower_bound(
-      to_mean, mean_distance, rounding_error, plain_distance
-    )) AS b_lower
-  FROM measured_others
-  GROUP BY row_no;
-
--- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
--- be the furthest, because its upper bound is at least the largest lower bound of another cluster.
-CREATE OR REPLACE MACRO clustereval._furthest_targets(
-  queries, clusters, plain_distance, p
-) AS TABLE
-  WITH furthest_bounds AS MATERIALIZED (
-    SELECT *
-    FROM clustereval._furthest_lower_bounds(queries, clusters, plain_distance, p)
+  ),
+  -- The largest of the lower bounds for all other clusters.
+  furthest_bounds AS MATERIALIZED (
+    SELECT
+      row_no,
+      MAX(clustereval._mean_distance_lower_bound(
+        to_mean, mean_distance, rounding_error, plain_distance
+      )) AS b_lower
+    FROM measured_others
+    GROUP BY row_no
   ),
   limited_queries AS NOT MATERIALIZED (
     SELECT query.*, furthest.b_lower

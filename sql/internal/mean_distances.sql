@@ -6,58 +6,38 @@
 -- if they are exact, and neighbor (the cluster of b, NULL if only bounds are known or if b is for
 -- all other clusters). A query is a point whose silhouette is computed; a target is a cluster to
 -- which its mean distance is needed; a member is any point that is scored (see
--- point_silhouettes.sql). The parameters queries and members name CTEs of rows of _cluster_members,
--- and clusters names a CTE of rows of _cluster_moments; plain_distance is a name of
--- _plain_distance_name.
+-- point_silhouettes.sql). The parameters queries and members name CTEs of rows of
+-- _clustered_points, and clusters names a CTE of rows of _cluster_moments; plain_distance is a name
+-- of _plain_distance_name.
 
 ---------------------------------------------------------------------------------------------------
--- Clusters and their points
+-- Clusters
 ---------------------------------------------------------------------------------------------------
 
 -- One row per cluster that has points, from groups, the rows of _point_clusters: partition_key,
--- cluster, number, n, n_zero_vectors, mean, center, variances, total_variance and mean_distance of
--- these, and
+-- cluster, number, partition_no, n, n_zero_vectors, n_clusters, n_all_clusters, mean, center,
+-- variances, total_variance and mean_distance of these, and
 --   rounding_error  error that rounding may have caused in mean
---   partition_no    least number of the clusters of its partition, which has n_clusters
---                   clusters and total points; n_all_clusters: of all partitions
 --   origin          point near those of the partition, relative to which coordinates are small
---   few_clusters    TRUE if there is one partition, of few clusters: their distances to the
---                   2,048 points that DuckDB takes at a time have at most 16 MB
+--   few_clusters    use_lists of its points (_clustered_points)
+--   total           number of points of its partition
 CREATE OR REPLACE MACRO clustereval._cluster_moments(groups) AS TABLE
   SELECT
-    partition_key, cluster, number, n, n_zero_vectors, mean, center, variances, total_variance,
+    partition_key, cluster, number, partition_no, n, n_zero_vectors, n_clusters, n_all_clusters,
+    mean, center, variances, total_variance,
     CASE WHEN total_variance = 0 THEN 0.0 ELSE mean_distance END AS mean_distance,
     CASE
       WHEN total_variance = 0 THEN 0.0 ELSE 4e-15 * clustereval._norm(mean)
     END AS rounding_error,
-    MIN(number) OVER (PARTITION BY partition_key) AS partition_no,
     first_value(mean) OVER (PARTITION BY partition_key ORDER BY number ASC NULLS LAST) AS origin,
-    COUNT(*) OVER () AS n_all_clusters,
-    COUNT(*) OVER (PARTITION BY partition_key) AS n_clusters,
-    COUNT(*) OVER (PARTITION BY partition_key) = COUNT(*) OVER () AND COUNT(*) OVER () <= 1024
-      AS few_clusters,
+    n_clusters = n_all_clusters AND n_clusters <= 1024 AS few_clusters,
     CAST(SUM(n) OVER (PARTITION BY partition_key) AS BIGINT) AS total
   FROM query_table(groups)
   WHERE n > 0;
 
--- One row per member, which is a point that is scored (_clustered_points): its columns there,
--- partition_no of its cluster (_cluster_moments), and use_lists, the few_clusters of its cluster.
-CREATE OR REPLACE MACRO clustereval._cluster_members(points, clusters) AS TABLE
-  SELECT
-    cluster.number, cluster.partition_no,
-    cluster.few_clusters AS use_lists,
-    point.row_no, point.point, point.id, point.has_default_id
-  FROM query_table(points) AS point
-  JOIN query_table(clusters) AS cluster ON cluster.number = point.number;
-
 ---------------------------------------------------------------------------------------------------
 -- Mean distances that follow from sums over clusters
 ---------------------------------------------------------------------------------------------------
-
--- TRUE if all coordinates of the vector x are 0. For nearly every vector, the first coordinate is
--- enough to decide.
-CREATE OR REPLACE MACRO clustereval._is_zero_vector(x) AS
-  CASE WHEN x[1] <> 0 THEN FALSE ELSE list_inner_product(x, x) = 0 END;
 
 -- The mean distance of a point to the other n - 1 points of its cluster, from mean_distance, its
 -- mean distance to all n points of the cluster, including itself (distance 0). 0 if n is 1.
@@ -239,8 +219,10 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
   WITH flagged_queries AS NOT MATERIALIZED (
     SELECT
       row_no, number, partition_no, use_lists, point,
+      -- For nearly every vector, the first coordinate is enough to decide.
       CASE
-        WHEN plain_distance = 'cosine' THEN clustereval._is_zero_vector(point) ELSE FALSE
+        WHEN plain_distance <> 'cosine' OR point[1] <> 0 THEN FALSE
+        ELSE list_inner_product(point, point) = 0
       END AS is_zero
     FROM query_table(queries)
   ),
@@ -332,30 +314,6 @@ CREATE OR REPLACE MACRO clustereval._target_lists(targets) AS TABLE
   FROM query_table(targets)
   GROUP BY row_no;
 
--- One row per queried point: row_no, point, number (its cluster) and targets, the list of the
--- clusters to which its mean distance is needed, from target_lists (_target_lists). No rows if
--- join_choice, the row of _prefer_list_join, prefers an equi-join.
-CREATE OR REPLACE MACRO clustereval._queries_with_target_lists(
-  queries, target_lists, join_choice
-) AS TABLE
-  SELECT
-    query.row_no, query.point, query.number, target_list.targets
-  FROM query_table(queries) AS query
-  JOIN query_table(target_lists) AS target_list ON target_list.row_no = query.row_no
-  JOIN query_table(join_choice) AS choice ON choice.prefer_lists;
-
--- One row for each queried point and each cluster to which its mean distance is needed (target),
--- unnested from target_lists (_target_lists); number is the point's own cluster. No rows if
--- join_choice, the row of _prefer_list_join, prefers lists, because then _queries_with_target_lists
--- has them.
-CREATE OR REPLACE MACRO clustereval._query_target_pairs(queries, target_lists, join_choice) AS TABLE
-  SELECT
-    query.row_no, query.point, query.number,
-    unnest(target_list.targets) AS target
-  FROM query_table(queries) AS query
-  JOIN query_table(target_lists) AS target_list ON target_list.row_no = query.row_no
-  JOIN query_table(join_choice) AS choice ON NOT choice.prefer_lists;
-
 -- One row for each queried point (row_no, of cluster number) and each cluster target that
 -- target_lists (_target_lists) lists for it: the sum of its distances to the cluster's points
 -- (sum). Every distance is computed. The cluster's points are either in lists of 512, or one row
@@ -364,13 +322,19 @@ CREATE OR REPLACE MACRO clustereval._distance_sums(
   queries, members, clusters, target_lists, plain_distance, p
 ) AS TABLE
   WITH join_choice AS MATERIALIZED (SELECT * FROM clustereval._prefer_list_join(clusters)),
+  -- No rows if single points are to be joined.
   list_queries AS NOT MATERIALIZED (
-    SELECT *
-    FROM clustereval._queries_with_target_lists(queries, target_lists, join_choice)
+    SELECT query.row_no, query.point, query.number, target_list.targets
+    FROM query_table(queries) AS query
+    JOIN query_table(target_lists) AS target_list ON target_list.row_no = query.row_no
+    JOIN join_choice AS choice ON choice.prefer_lists
   ),
+  -- No rows if lists are to be joined.
   pair_queries AS NOT MATERIALIZED (
-    SELECT *
-    FROM clustereval._query_target_pairs(queries, target_lists, join_choice)
+    SELECT query.row_no, query.point, query.number, unnest(target_list.targets) AS target
+    FROM query_table(queries) AS query
+    JOIN query_table(target_lists) AS target_list ON target_list.row_no = query.row_no
+    JOIN join_choice AS choice ON NOT choice.prefer_lists
   ),
   chunked_members AS (
     SELECT
@@ -490,22 +454,6 @@ CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
   JOIN totals ON totals.key = query.key
   GROUP BY query.row_no, query.number, query.target;
 
--- A table of exact mean distances, where sums has the sums of distances by point and cluster
--- (_distance_sums).
-CREATE OR REPLACE MACRO clustereval._means_of_sums(sums, clusters, "between") AS TABLE
-  WITH target_distances AS NOT MATERIALIZED (
-    SELECT
-      query.row_no, query.number, query.target, cluster.n,
-      CASE
-        WHEN query.target <> query.number THEN query.sum / cluster.n
-        WHEN cluster.n = 1 THEN 0.0
-        ELSE query.sum / (cluster.n - 1)
-      END AS distance
-    FROM query_table(sums) AS query
-    JOIN query_table(clusters) AS cluster ON cluster.number = query.target
-  )
-  SELECT * FROM clustereval._own_and_other_means(target_distances, "between");
-
 -- A table of exact mean distances. For each point, the distances to all points of the clusters in
 -- its list in target_lists (_target_lists) are summed.
 CREATE OR REPLACE MACRO clustereval._exact_means(
@@ -523,5 +471,16 @@ CREATE OR REPLACE MACRO clustereval._exact_means(
     SELECT * FROM query(CASE plain_distance
       WHEN 'cityblock' THEN 'SELECT * FROM sorted_sums' ELSE 'SELECT * FROM direct_sums'
     END)
+  ),
+  target_distances AS NOT MATERIALIZED (
+    SELECT
+      query.row_no, query.number, query.target, cluster.n,
+      CASE
+        WHEN query.target <> query.number THEN query.sum / cluster.n
+        WHEN cluster.n = 1 THEN 0.0
+        ELSE query.sum / (cluster.n - 1)
+      END AS distance
+    FROM sums AS query
+    JOIN query_table(clusters) AS cluster ON cluster.number = query.target
   )
-  SELECT * FROM clustereval._means_of_sums(sums, clusters, "between");
+  SELECT * FROM clustereval._own_and_other_means(target_distances, "between");

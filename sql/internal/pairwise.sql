@@ -283,21 +283,6 @@ CREATE OR REPLACE MACRO clustereval._check_sum_of_distances(x) AS
     ELSE x
   END;
 
--- Baker and Hubert's gamma: (concordant - discordant) / (concordant + discordant), NULL for 0 / 0.
--- The parameters count comparisons of a distance within a cluster with a distance between two
--- clusters: concordant if the distance between is larger, discordant if it is smaller.
-CREATE OR REPLACE MACRO clustereval._pairwise_gamma(concordant, discordant) AS
-  clustereval._ratio(concordant - discordant, concordant + discordant);
-
--- Tau: (concordant - discordant) / sqrt(n_within n_between N (N - 1) / 2), where n_within distances
--- within clusters and n_between between clusters are N distances together. concordant and
--- discordant count comparisons of a distance within with a distance between: concordant those in
--- which the distance between is larger, discordant those in which it is smaller.
-CREATE OR REPLACE MACRO clustereval._pairwise_tau(concordant, discordant, n_within, n_between) AS
-  (concordant - discordant) / sqrt(
-    n_within * n_between * ((n_within + n_between) * (n_within + n_between - 1) / 2)
-  );
-
 ---------------------------------------------------------------------------------------------------
 -- Linkages of pairs of clusters, for dunn_index
 ---------------------------------------------------------------------------------------------------
@@ -456,14 +441,17 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
       WHEN pairs.least_key < pairs.greatest_key
       THEN pairs.within_minus_least / pairs.greatest_minus_least
     END AS c_index,
-    clustereval._pairwise_gamma(pairs.concordant, pairs.discordant) AS gamma,
+    clustereval._ratio(
+      pairs.concordant - pairs.discordant, pairs.concordant + pairs.discordant
+    ) AS gamma,
     clustereval._ratio(
       pairs.discordant,
       (pairs.n_within + pairs.n_between)
         * (pairs.n_within + pairs.n_between - 1) / 2
     ) AS g_plus,
-    clustereval._pairwise_tau(
-      pairs.concordant, pairs.discordant, pairs.n_within, pairs.n_between
+    (pairs.concordant - pairs.discordant) / sqrt(
+      pairs.n_within * pairs.n_between
+        * ((pairs.n_within + pairs.n_between) * (pairs.n_within + pairs.n_between - 1) / 2)
     ) AS tau,
     clustereval._ratio(
       clustereval._check_sum_of_distances(pairs.within_sum) / pairs.n_within,

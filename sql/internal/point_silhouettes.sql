@@ -130,7 +130,7 @@ CREATE OR REPLACE MACRO clustereval._point_silhouettes(mean_distances, clusters)
 -- One row (row_no) per point whose silhouette must be computed exactly so that the bounds of the
 -- partition's mean silhouette are at most `tolerance` apart. All other points have the narrowest
 -- bounds, whose widths add up to at most tolerance times the number of points. bounded are the rows
--- of _point_silhouettes; members are those of _cluster_members (ids break ties).
+-- of _point_silhouettes; members are those of _clustered_points (ids break ties).
 CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(bounded, members, tolerance) AS TABLE
   WITH cumulated AS (
     SELECT
@@ -147,7 +147,7 @@ CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(bounded, members, toler
 
 -- One row per point, with the columns of _mean_distances: exact mean distances if the tolerance of
 -- the mean silhouette requires them (_queries_to_evaluate), otherwise bounds. Tables: bounds,
--- members and clusters, the rows of _mean_distance_bounds, _cluster_members and _cluster_moments.
+-- members and clusters, the rows of _mean_distance_bounds, _clustered_points and _cluster_moments.
 -- plain_distance is the distance in lower case.
 CREATE OR REPLACE MACRO clustereval._tolerant_means(
   bounds, members, clusters, plain_distance, p, tolerance
@@ -181,7 +181,7 @@ CREATE OR REPLACE MACRO clustereval._tolerant_means(
 -- One row (row_no) per row of queries, points whose silhouettes are computed: bounds on its mean
 -- distances to its own cluster, number (a_lower, a_upper), and to other clusters, by "between"
 -- (b_lower, b_upper, and neighbor). If exact, the bounds are equal; otherwise neighbor is NULL.
--- members are all points. queries and members are rows of _cluster_members, reference_points are
+-- members are all points. queries and members are rows of _clustered_points, reference_points are
 -- rows of _drawn_members, and clusters are the rows of _cluster_moments; the other parameters are
 -- options of silhouette_score. CTEs that query() does not name are neither bound nor run.
 CREATE OR REPLACE MACRO clustereval._mean_distances(
@@ -209,7 +209,9 @@ CREATE OR REPLACE MACRO clustereval._mean_distances(
   cityblock_targets AS NOT MATERIALIZED (
     SELECT * FROM clustereval._cityblock_targets(queries, members, clusters)
   ),
-  all_targets AS NOT MATERIALIZED (SELECT * FROM clustereval._all_targets(queries, clusters)),
+  all_targets AS NOT MATERIALIZED (
+    SELECT row_no, number, target FROM clustereval._join_with_clusters(queries, clusters)
+  ),
   furthest_targets AS NOT MATERIALIZED (
     SELECT * FROM clustereval._furthest_targets(
       queries, clusters, clustereval._plain_distance_name(distance, p), p

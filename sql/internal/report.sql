@@ -195,6 +195,7 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
     SELECT *
     FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
   ),
+  -- Clusters that have points.
   __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p))
   SELECT

@@ -266,24 +266,10 @@ CREATE OR REPLACE MACRO clustereval._distances_to_centers(x, centers, distance, 
 
 -- One row per point that is scored, in partitions with several clusters: the number of its cluster,
 -- and its distances to the center of this cluster (own) and to the nearest other center (other).
--- Parameters: rows of _points and _measured_clusters, and options.
-CREATE OR REPLACE MACRO clustereval._grouped_center_distances(
-  points, clusters, distance, p
-) AS TABLE
-  SELECT
-    cluster.number,
-    MAX(clustereval._distance(point.point, cluster.center, distance, p)) AS own,
-    MIN(clustereval._distance(point.point, other.center, distance, p)) AS other
-  FROM query_table(points) AS point
-  JOIN query_table(clusters) AS cluster ON cluster.number = point.number
-  JOIN query_table(clusters) AS other
-    ON other.partition_key IS NOT DISTINCT FROM cluster.partition_key
-    AND other.number <> cluster.number
-  GROUP BY cluster.number, point.row_no;
-
--- The rows of _grouped_center_distances. Each point holds its distances to all centers of its
--- partition in a list, and the points are streamed. A list of the centers of all partitions is
--- attached by a cross join, since a join by partition would copy the centers for each point.
+-- points: rows of _clustered_points; clusters: rows of _point_clusters with points. Each point
+-- holds its distances to all centers of its partition in a list, and the points are streamed. A
+-- list of the centers of all partitions is attached by a cross join, since a join by partition
+-- would copy the centers for each point.
 CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance, p) AS TABLE
   WITH center_lists AS (
     SELECT
@@ -550,6 +536,7 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     SELECT *
     FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
   ),
+  -- Clusters that have points.
   __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)

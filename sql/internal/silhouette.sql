@@ -16,7 +16,7 @@ CREATE OR REPLACE MACRO clustereval._silhouettes(
   random_state, level
 ) AS TABLE
   WITH streamed_members AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._cluster_members(points, clusters)
+    SELECT * FROM query_table(points)
   ),
   -- Members, stored because they are read several times.
   members AS MATERIALIZED (SELECT * FROM streamed_members),
@@ -83,6 +83,7 @@ CREATE OR REPLACE MACRO clustereval._silhouettes(
       ELSE 'no_variances'
     END))
   ),
+  -- Silhouettes of a sample, with the standard error of their group.
   sampled_silhouettes AS NOT MATERIALIZED (
     SELECT scored.*, errors.std_error
     FROM silhouettes AS scored
@@ -91,6 +92,7 @@ CREATE OR REPLACE MACRO clustereval._silhouettes(
         level, scored.row_no, scored.number, scored.partition_no
       )
   ),
+  -- Silhouettes of all points, whose means have no standard error.
   exact_silhouettes AS NOT MATERIALIZED (
     SELECT *, CAST(NULL AS DOUBLE) AS std_error FROM silhouettes
   ),
@@ -99,6 +101,7 @@ CREATE OR REPLACE MACRO clustereval._silhouettes(
       WHEN method = 'sample' THEN 'sampled_silhouettes' ELSE 'exact_silhouettes'
     END))
   ),
+  -- Silhouettes with the ids of their points.
   identified AS NOT MATERIALIZED (
     SELECT scored.*, member.id, member.has_default_id
     FROM queries AS member

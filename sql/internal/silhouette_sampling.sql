@@ -21,7 +21,7 @@ CREATE OR REPLACE MACRO clustereval._draws_references(distance, p, reference_siz
 -- Draws of points
 ---------------------------------------------------------------------------------------------------
 
--- One row per member (a point that counts, a row of _cluster_members): row_no, and place, its
+-- One row per member (a point that counts, a row of _clustered_points): row_no, and place, its
 -- position from 0 in its partition, sorted by id, or by row number if no id was given.
 CREATE OR REPLACE MACRO clustereval._id_places(members) AS TABLE
   SELECT
@@ -33,7 +33,7 @@ CREATE OR REPLACE MACRO clustereval._id_places(members) AS TABLE
   FROM query_table(members);
 
 -- No row. Raises an error if an id occurs twice in a partition. members are the rows of
--- _cluster_members, one per point that is scored.
+-- _clustered_points, one per point that is scored.
 CREATE OR REPLACE MACRO clustereval._check_ids(members) AS TABLE
   WITH repeated AS (
     SELECT partition_no, id, COUNT(*) AS n
@@ -67,7 +67,7 @@ CREATE OR REPLACE MACRO clustereval._sample_key_from_x1(x0, x1, seed) AS
 CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
   clustereval._sample_key_from_x1(x0, (x0 * 48271 + seed * 69621 + 1) % 2147483647, seed);
 
--- The rows of members (_cluster_members) that method 'sample' draws, with more columns.
+-- The rows of members (_clustered_points) that method 'sample' draws, with more columns.
 -- is_query: the sample_size points of each partition with the smallest sample keys (_sample_key),
 -- or all points without one. is_reference: the same for reference_size and each cluster, but no
 -- point without reference_size; reference_rank is the rank among the points of the cluster. ids are

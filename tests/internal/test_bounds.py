@@ -164,8 +164,7 @@ CHAIN = """
         FROM clustereval._point_clusters(rows, arguments, '{d}', 3, 'mean', NULL)
     ),
     clusters AS MATERIALIZED (FROM clustereval._cluster_moments(groups)),
-    points AS MATERIALIZED (FROM clustereval._clustered_points(rows, groups, NULL)),
-    members AS MATERIALIZED (FROM clustereval._cluster_members(points, clusters)),
+    members AS MATERIALIZED (FROM clustereval._clustered_points(rows, groups, NULL)),
     nearest AS (SELECT row_no, 'inf'::DOUBLE AS b_upper FROM members),
     second AS MATERIALIZED (FROM clustereval._second_moments(members, clusters)),
     tables AS MATERIALIZED (FROM clustereval._cityblock_tables(members, clusters)),
