@@ -592,7 +592,6 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
       __ce_points, __ce_arguments, __ce_centers, 'euclidean', 2
     )
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
       __ce_points, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, NULL
@@ -612,8 +611,7 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     SELECT partition_key, own.cluster, singleton_no, point
     FROM __ce_points AS own
     WHERE kept AND (SELECT fits FROM __ce_size_check)
-  ),
-  __ce_determinants AS (SELECT * FROM clustereval._determinant_totals(__ce_kept_points))
+  )
   SELECT
     counts.partition_key,
     counts.total AS n,
@@ -626,9 +624,9 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     determinants.ksq_detw AS ksq_detw_index,
     determinants.scott_symons AS scott_symons_index,
     determinants.trace_wib
-  FROM __ce_counts AS counts
+  FROM clustereval._point_row_counts(__ce_spreads) AS counts
   LEFT JOIN __ce_dims AS dims ON dims.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN __ce_determinants AS determinants
+  LEFT JOIN clustereval._determinant_totals(__ce_kept_points) AS determinants
     ON determinants.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_missing(missing, clustereval._valid_noise(noise, noise_as))

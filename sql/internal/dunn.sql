@@ -132,13 +132,13 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
   __ce_members AS MATERIALIZED (
     SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_balls, distance, p)
-  ),
-  __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p))
+  )
   SELECT
     clusters.partition_key, clusters.cluster, clusters.n,
     COALESCE(clustereval._metric_to_distance(diameters.diameter, distance), 0.0) AS diameter
   FROM __ce_clusters AS clusters
-  LEFT JOIN __ce_diameters AS diameters ON diameters.number = clusters.number
+  LEFT JOIN clustereval._metric_diameters(__ce_members, distance, p) AS diameters
+    ON diameters.number = clusters.number
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
@@ -172,27 +172,14 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_groups)),
   __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
   __ce_members AS MATERIALIZED (
     SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_balls, distance, p)
   ),
-  __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p)),
   __ce_axes AS MATERIALIZED (SELECT * FROM clustereval._grid_axes(__ce_clusters, __ce_balls)),
-  __ce_separations AS (
-    SELECT * FROM clustereval._metric_separations(__ce_members, __ce_balls, __ce_axes, distance, p)
-  ),
   __ce_linkages AS (
     SELECT * FROM clustereval._pair_linkages(__ce_members, distance, p, generalized)
   ),
-  __ce_linkage_extremes AS (
-    SELECT * FROM clustereval._linkage_extremes(__ce_linkages, __ce_clusters)
-  ),
-  __ce_means_to_other_center AS (
-    SELECT *
-    FROM clustereval._mean_to_other_center(__ce_members, __ce_balls, distance, p, generalized)
-  ),
-  __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
   __ce_cluster_extremes AS (
     SELECT
       clusters.partition_key, MIN(clusters.number) AS partition_no,
@@ -202,8 +189,10 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
         clustereval._metric_to_distance(MAX(diameters.diameter), distance), 0.0
       ) AS max_diameter
     FROM __ce_clusters AS clusters
-    LEFT JOIN __ce_diameters AS diameters ON diameters.number = clusters.number
-    LEFT JOIN __ce_gaps AS gaps ON gaps.number = clusters.number
+    LEFT JOIN clustereval._metric_diameters(__ce_members, distance, p) AS diameters
+      ON diameters.number = clusters.number
+    LEFT JOIN clustereval._centroid_gaps(__ce_clusters, distance, p) AS gaps
+      ON gaps.number = clusters.number
     GROUP BY clusters.partition_key
   ),
   __ce_statistics AS (
@@ -215,12 +204,17 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       linkages.min_complete_linkage, linkages.min_average_linkage, linkages.min_hausdorff,
       COALESCE(linkages.max_mean_pair, 0.0) AS max_mean_pair,
       means.min_mean_to_other_center
-    FROM __ce_counts AS counts
+    FROM clustereval._point_row_counts(__ce_groups) AS counts
     LEFT JOIN __ce_cluster_extremes AS extremes
       ON extremes.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_separations AS separations ON separations.partition_no = extremes.partition_no
-    LEFT JOIN __ce_linkage_extremes AS linkages ON linkages.partition_no = extremes.partition_no
-    LEFT JOIN __ce_means_to_other_center AS means ON means.partition_no = extremes.partition_no
+    LEFT JOIN clustereval._metric_separations(
+      __ce_members, __ce_balls, __ce_axes, distance, p
+    ) AS separations ON separations.partition_no = extremes.partition_no
+    LEFT JOIN clustereval._linkage_extremes(__ce_linkages, __ce_clusters) AS linkages
+      ON linkages.partition_no = extremes.partition_no
+    LEFT JOIN clustereval._mean_to_other_center(
+      __ce_members, __ce_balls, distance, p, generalized
+    ) AS means ON means.partition_no = extremes.partition_no
   )
   SELECT *
   FROM clustereval._dunn_indices(__ce_statistics, generalized)

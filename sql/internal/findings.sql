@@ -188,17 +188,6 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   ),
   -- Clusters that have points.
   __ce_centered AS (SELECT * FROM __ce_groups WHERE n > 0),
-  __ce_gaps AS (
-    SELECT * FROM clustereval._centroid_gaps(
-      __ce_centered, clustereval._plain_distance_name(distance, p), p
-    )
-  ),
-  __ce_silhouettes AS (
-    SELECT * FROM clustereval._cluster_silhouettes(
-      __ce_points, __ce_clusters, distance, p, method, 'nearest', sample_size, reference_size,
-      random_state
-    )
-  ),
   -- As singletons, noise is points and clusters, although no cluster is compared with it.
   __ce_row_counts AS MATERIALIZED (
     SELECT
@@ -225,7 +214,9 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     JOIN __ce_row_counts AS counts
       ON counts.partition_key IS NOT DISTINCT FROM own.partition_key
     JOIN __ce_centered AS spread ON spread.number = own.number
-    LEFT JOIN __ce_gaps AS gap ON gap.number = own.number
+    LEFT JOIN clustereval._centroid_gaps(
+      __ce_centered, clustereval._plain_distance_name(distance, p), p
+    ) AS gap ON gap.number = own.number
     LEFT JOIN (
       SELECT
         number, silhouette,
@@ -233,7 +224,10 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
           WHEN method = 'sample' THEN clustereval._normal_quantile(0.95) * std_error
           ELSE 0.0
         END AS margin
-      FROM __ce_silhouettes
+      FROM clustereval._cluster_silhouettes(
+        __ce_points, __ce_clusters, distance, p, method, 'nearest', sample_size, reference_size,
+        random_state
+      )
     ) AS averaged
       ON averaged.number = own.number
   ),

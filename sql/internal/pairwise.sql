@@ -405,7 +405,6 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
       __ce_points, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
@@ -422,12 +421,6 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
     SELECT *
     FROM clustereval._pairable_points(__ce_points, __ce_clusters, __ce_sizes)
     WHERE (SELECT fits FROM __ce_size_check)
-  ),
-  __ce_statistics AS (
-    SELECT * FROM clustereval._pair_distance_statistics(__ce_pairable, __ce_sizes, distance, p)
-  ),
-  __ce_connectivities AS (
-    SELECT * FROM clustereval._connectivities(__ce_pairable, distance, p, n_neighbors)
   )
   SELECT
     counts.partition_key,
@@ -465,10 +458,12 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
       WHEN counts.n_clusters = 1 THEN 0.0
       ELSE connectivities.connectivity
     END AS connectivity
-  FROM __ce_counts AS counts
+  FROM clustereval._point_row_counts(__ce_spreads) AS counts
   LEFT JOIN __ce_sizes AS sizes ON sizes.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN __ce_statistics AS pairs ON pairs.partition_no = sizes.partition_no
-  LEFT JOIN __ce_connectivities AS connectivities
+  LEFT JOIN clustereval._pair_distance_statistics(
+    __ce_pairable, __ce_sizes, distance, p
+  ) AS pairs ON pairs.partition_no = sizes.partition_no
+  LEFT JOIN clustereval._connectivities(__ce_pairable, distance, p, n_neighbors) AS connectivities
     ON connectivities.partition_no = sizes.partition_no
   WHERE clustereval._check_options(clustereval._valid_pairwise_options(
     distance, p, weights, noise, noise_as, n_neighbors, max_points, missing
