@@ -611,7 +611,8 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     SELECT partition_key, own.cluster, singleton_no, point
     FROM __ce_points AS own
     WHERE kept AND (SELECT fits FROM __ce_size_check)
-  )
+  ),
+  __ce_determinants AS (SELECT * FROM clustereval._determinant_totals(__ce_kept_points))
   SELECT
     counts.partition_key,
     counts.total AS n,
@@ -626,7 +627,7 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     determinants.trace_wib
   FROM clustereval._point_row_counts(__ce_spreads) AS counts
   LEFT JOIN __ce_dims AS dims ON dims.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN clustereval._determinant_totals(__ce_kept_points) AS determinants
+  LEFT JOIN __ce_determinants AS determinants
     ON determinants.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_missing(missing, clustereval._valid_noise(noise, noise_as))

@@ -177,6 +177,9 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
     SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_balls, distance, p)
   ),
   __ce_axes AS MATERIALIZED (SELECT * FROM clustereval._grid_axes(__ce_clusters, __ce_balls)),
+  __ce_separations AS (
+    SELECT * FROM clustereval._metric_separations(__ce_members, __ce_balls, __ce_axes, distance, p)
+  ),
   __ce_linkages AS (
     SELECT * FROM clustereval._pair_linkages(__ce_members, distance, p, generalized)
   ),
@@ -207,9 +210,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
     FROM clustereval._point_row_counts(__ce_groups) AS counts
     LEFT JOIN __ce_cluster_extremes AS extremes
       ON extremes.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN clustereval._metric_separations(
-      __ce_members, __ce_balls, __ce_axes, distance, p
-    ) AS separations ON separations.partition_no = extremes.partition_no
+    LEFT JOIN __ce_separations AS separations ON separations.partition_no = extremes.partition_no
     LEFT JOIN clustereval._linkage_extremes(__ce_linkages, __ce_clusters) AS linkages
       ON linkages.partition_no = extremes.partition_no
     LEFT JOIN clustereval._mean_to_other_center(

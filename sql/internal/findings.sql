@@ -188,6 +188,12 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   ),
   -- Clusters that have points.
   __ce_centered AS (SELECT * FROM __ce_groups WHERE n > 0),
+  __ce_silhouettes AS (
+    SELECT * FROM clustereval._cluster_silhouettes(
+      __ce_points, __ce_clusters, distance, p, method, 'nearest', sample_size, reference_size,
+      random_state
+    )
+  ),
   -- As singletons, noise is points and clusters, although no cluster is compared with it.
   __ce_row_counts AS MATERIALIZED (
     SELECT
@@ -224,10 +230,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
           WHEN method = 'sample' THEN clustereval._normal_quantile(0.95) * std_error
           ELSE 0.0
         END AS margin
-      FROM clustereval._cluster_silhouettes(
-        __ce_points, __ce_clusters, distance, p, method, 'nearest', sample_size, reference_size,
-        random_state
-      )
+      FROM __ce_silhouettes
     ) AS averaged
       ON averaged.number = own.number
   ),
