@@ -91,8 +91,7 @@ CREATE OR REPLACE MACRO clustereval._points(
 -- One row about the columns that a call names, also for an empty table: unpartitioned is TRUE
 -- without partition_by, in which case the only partition appears even if it has no points, and
 -- vector_text is the text of the argument vector. Raises an error for a column of a wrong type.
--- Callers keep the row in a CTE that is MATERIALIZED, so that the error is raised whatever the
--- points are.
+-- Callers mark it as MATERIALIZED, so that the error is raised whatever the points are.
 CREATE OR REPLACE MACRO clustereval._point_arguments(
   tbl, vector, cluster, partition_by, noise, id := CAST(NULL AS BIGINT)
 ) AS TABLE
@@ -118,12 +117,12 @@ CREATE OR REPLACE MACRO clustereval._point_arguments(
     __ce_vector_text AS vector_text
   FROM __ce_call;
 
--- One row per cluster with its center: its key (partition_key, cluster, singleton_no); size, its
--- number of points; dims, its number of dimensions; center, the mean or median of each coordinate,
--- for cosine scaled to length 1; and overall_center, the center of all points of its partition. The
--- mean of a partition is the weighted mean of the clusters' means; The median of a partition is not
--- a median of medians, so it needs the points. points: rows of _move_points; coordinates: rows of
--- _moved_moments; distance and center are options.
+-- One row per cluster with its center: its key; size, its number of points; dims; mean, variances
+-- and total_variance, the moments of its coordinates as lists, and the sum of the variances;
+-- center, which is mean, for cosine scaled to length 1; and overall_center, the center of all
+-- points of its partition. The mean of a partition is the weighted mean of the clusters' means. The
+-- median of a partition is not a median of medians, so it needs the points. points: rows of
+-- _move_points; coordinates: rows of _moved_moments.
 CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, center) AS TABLE
   -- Coordinates of the points, one per row.
   WITH coordinate_values AS NOT MATERIALIZED (
@@ -190,14 +189,13 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
 CREATE OR REPLACE MACRO clustereval._check_center(kept, center) AS
   kept AND center[1] IS NOT NULL;
 
--- One row per cluster: its key (partition_key, cluster, singleton_no); its numbers of rows that are
--- kept (n), dropped (n_dropped) and noise (n_noise); sums of the distances of its points to its
--- center (distances, squared ssw, largest radius) and to the center of the partition
--- (overall_distances); for cosine its number of zero vectors (n_zero_vectors); and is_invalid, TRUE
--- if a distance or the sum of distances is not finite. Rows that are left out are counted in their
--- cluster, without distances. A call without partition_by has one more row, so that even an empty
--- table has a partition. Parameters: rows of _move_points, _point_arguments and _all_centers, and
--- options.
+-- One row per cluster: its key; its numbers of rows that are kept (n), dropped (n_dropped) and
+-- noise (n_noise); sums of the distances of its points to its center (distances, squared ssw,
+-- largest radius) and to the center of the partition (overall_distances); for cosine its number of
+-- zero vectors (n_zero_vectors); and is_invalid, TRUE if a distance or the sum of distances is not
+-- finite. Rows that are left out are counted in their cluster, without distances. A call without
+-- partition_by has one more row, so that even an empty table has a partition. The tables are those
+-- of _move_points, _point_arguments and _all_centers.
 CREATE OR REPLACE MACRO clustereval._cluster_spreads(
   points, arguments, centers, distance, p
 ) AS TABLE
@@ -252,9 +250,9 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
     n_measured < n OR NOT coalesce(isfinite(ssw), TRUE) AS is_invalid
   FROM cluster_sums;
 
--- One row per cluster that has points: the columns of _all_centers and _cluster_spreads that the
--- indices need, mean_distance of its points to its center, and a number that identifies the cluster
--- in the whole table (number). centers: rows of _all_centers; spreads: rows of _cluster_spreads.
+-- One row per cluster that has points: the columns of _all_centers (centers) and _cluster_spreads
+-- (spreads) that the indices need, mean_distance of its points to its center, and a number that
+-- identifies the cluster in the whole table (number).
 CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABLE
   SELECT
     cluster.partition_key, cluster.cluster, cluster.singleton_no,
@@ -275,8 +273,8 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABL
 -- No rows. Raises an error for vectors that are empty, of different lengths or not finite, for
 -- distances that overflow or underflow, and if weights does not have one number per dimension. The
 -- points are read only if a cluster has such vectors (is_invalid), clusters differ in their
--- dimensions, or distances may overflow or underflow. Parameters: rows of _points,
--- _point_arguments, _cluster_spreads, _all_centers and _partition_origins, and the option weights.
+-- dimensions, or distances may overflow or underflow. The tables are those of _points,
+-- _point_arguments, _cluster_spreads, _all_centers and _partition_origins.
 CREATE OR REPLACE MACRO clustereval._check_points(
   points, arguments, spreads, centers, origins, weights
 ) AS TABLE

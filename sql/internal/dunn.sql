@@ -32,10 +32,9 @@ CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
     THEN clustereval._dunn_ratio(n, n_clusters, separation, diameter)
   END;
 
--- The columns of dunn_index, one row per partition. statistics names a CTE with one row per
--- partition: its counts and, for each kind of index, the smallest separation of its clusters and
--- their largest diameter. Unless the option generalized is TRUE, the columns gdi_11 to gdi_63 are
--- NULL.
+-- The columns of dunn_index, one row per partition. statistics has its counts and, for each kind of
+-- index, the smallest separation of its clusters and their largest diameter. Unless the option
+-- generalized is TRUE, the columns gdi_11 to gdi_63 are NULL.
 CREATE OR REPLACE MACRO clustereval._dunn_indices(statistics, generalized) AS TABLE
   SELECT
     partition_key, total AS n, n_dropped, n_noise, n_clusters,

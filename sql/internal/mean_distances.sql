@@ -66,8 +66,7 @@ CREATE OR REPLACE MACRO clustereval._cross_with_clusters(queries, clusters) AS T
   SELECT * FROM clustereval._join_with_clusters(queries, clusters_of_many);
 
 -- Aggregate over clusters, for the rows with is_other: by "between", the smallest mean distance
--- `distance`, the largest, or the mean distance to the points of all these clusters together, where
--- each cluster has n points.
+-- `distance`, the largest, or the mean distance to the points of all these clusters together.
 CREATE OR REPLACE MACRO clustereval._distance_between(distance, n, is_other, "between") AS
   -- FILTER computes the distance once, while CASE would compute it twice
   CASE "between"
@@ -76,9 +75,9 @@ CREATE OR REPLACE MACRO clustereval._distance_between(distance, n, is_other, "be
     ELSE SUM(distance * n) FILTER (WHERE is_other) / SUM(n) FILTER (WHERE is_other)
   END;
 
--- Aggregate over clusters: the number (target) of the cluster to which _distance_between is the
--- mean distance, the lowest in a tie; NULL if it is the mean distance to several clusters. The
--- number takes much longer to compute than the distance, which is all that a score needs.
+-- Aggregate over clusters: the number (target) of the cluster of _distance_between, the lowest in a
+-- tie; NULL if it is the mean distance to several clusters. The number takes much longer to compute
+-- than the distance, which is all that a score needs.
 CREATE OR REPLACE MACRO clustereval._neighbor_between(target, distance, is_other, "between") AS
   CASE "between"
     WHEN 'nearest' THEN clustereval._number_at_least_key(target, distance, is_other)
@@ -87,9 +86,8 @@ CREATE OR REPLACE MACRO clustereval._neighbor_between(target, distance, is_other
   END;
 
 -- One row per queried point (row_no): its exact mean distances to the other points of its own
--- cluster (a_lower and a_upper, equal) and to other clusters (b_lower and b_upper, equal, and
--- neighbor). distances is a table with the mean distance `distance` for each point and cluster
--- (target), which has n points; number is the point's own cluster.
+-- cluster and to other clusters. distances has the mean distance `distance` for each point and
+-- cluster (target), which has n points.
 CREATE OR REPLACE MACRO clustereval._own_and_other_means(distances, "between") AS TABLE
   -- Points with the distances to their own cluster and to other clusters.
   WITH grouped AS (
@@ -113,9 +111,8 @@ CREATE OR REPLACE MACRO clustereval._own_and_other_means(distances, "between") A
 
 -- One row per queried point (row_no): its mean squared distances to all points of its own cluster,
 -- number (a), and to other clusters (b, and neighbor). Such a mean is the squared distance to the
--- cluster's mean plus the cluster's total variance. queries is a table of the queried points, with
--- is_zero (a zero vector for cosine), which is passed on; clusters has one row per cluster. Rows of
--- point and cluster are grouped by point.
+-- cluster's mean plus the cluster's total variance. is_zero (a zero vector for cosine) is passed
+-- on.
 CREATE OR REPLACE MACRO clustereval._grouped_squares(queries, clusters, "between") AS TABLE
   -- Mean squared distances of points to clusters.
   WITH squares AS NOT MATERIALIZED (
@@ -207,11 +204,9 @@ CREATE OR REPLACE MACRO clustereval._own_and_other_squares(queries, clusters, "b
 CREATE OR REPLACE MACRO clustereval._from_mean_square(d, plain_distance) AS
   CASE plain_distance WHEN 'cosine' THEN clustereval._zero_if_parallel(d / 2) ELSE d END;
 
--- One row per queried point with its mean sqeuclidean or cosine distances (plain_distance): its
--- exact mean distances to the other points of its own cluster (a_lower and a_upper, equal) and to
--- other clusters (b_lower and b_upper, equal, and neighbor). Half the squared distance of unit
--- vectors is 1 - cos. A zero vector has the cosine distance 1 to all vectors except itself, so half
--- of its squared distance is too small by 1/2.
+-- One row per queried point with its mean sqeuclidean or cosine distances (plain_distance). Half
+-- the squared distance of unit vectors is 1 - cos. A zero vector has the cosine distance 1 to all
+-- vectors except itself, so half of its squared distance is too small by 1/2.
 CREATE OR REPLACE MACRO clustereval._squared_means(
   queries, clusters, plain_distance, "between"
 ) AS TABLE
@@ -275,8 +270,7 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
   FROM exact_means;
 
 -- One row per queried point, for method 'simplified': its distances to the center of its own
--- cluster (a_lower and a_upper, equal) and to other centers (b_lower and b_upper, equal, and
--- neighbor). These distances take the place of mean distances to points.
+-- cluster and to other centers, in place of mean distances to points.
 CREATE OR REPLACE MACRO clustereval._simplified_means(
   queries, clusters, plain_distance, p, "between"
 ) AS TABLE
@@ -295,17 +289,16 @@ CREATE OR REPLACE MACRO clustereval._simplified_means(
 
 -- One row: prefer_lists is TRUE if lists of the clusters' points are best joined to queried points
 -- on a condition that is not an equality. Such a join copies no lists, but scans all of them for
--- each point, which is slow for many small clusters. For such clusters, an equi-join with one row
--- per point is better. clusters is a table with one row per cluster, where n is its number of
--- points.
+-- each point, which is slow for many small clusters; for these, an equi-join with one row per point
+-- is better.
 CREATE OR REPLACE MACRO clustereval._prefer_list_join(clusters) AS TABLE
   SELECT
     SUM(ceil(n / 512.0)) <= 4 * SUM(pow(n, 2)) / SUM(n) + 64 AS prefer_lists
   FROM query_table(clusters);
 
--- One row per queried point (row_no): targets, the list of the clusters (numbers) to which its mean
--- distance is needed, and number, its own cluster. The table targets has one row for each such
--- point and cluster (target).
+-- One row per queried point (row_no): number, its own cluster, and targets, the list of the
+-- clusters to which its mean distance is needed. targets has one row for each such point and
+-- cluster (target).
 CREATE OR REPLACE MACRO clustereval._target_lists(targets) AS TABLE
   SELECT
     row_no,
@@ -316,8 +309,7 @@ CREATE OR REPLACE MACRO clustereval._target_lists(targets) AS TABLE
 
 -- One row for each queried point (row_no, of cluster number) and each cluster target that
 -- target_lists (_target_lists) lists for it: the sum of its distances to the cluster's points
--- (sum). Every distance is computed. The cluster's points are either in lists of 512, or one row
--- each (see _prefer_list_join).
+-- (sum). The cluster's points are either in lists of 512, or one row each (see _prefer_list_join).
 CREATE OR REPLACE MACRO clustereval._distance_sums(
   queries, members, clusters, target_lists, plain_distance, p
 ) AS TABLE
@@ -369,11 +361,9 @@ CREATE OR REPLACE MACRO clustereval._distance_sums(
   FROM partial_sums
   GROUP BY row_no, number, target;
 
--- Like _distance_sums, for cityblock: one row for each queried point (row_no) and each cluster
--- target that target_lists lists for it, with the sum of its distances to the cluster's points
--- (sum), here from running sums of each sorted coordinate. If m of n values with sum s out of a
--- total t are at most x, their distances to x add up to m x - s, and those of the others to t - s -
--- (n - m) x. Coordinates are deviations from the cluster's mean.
+-- The rows of _distance_sums for cityblock, from running sums of each sorted coordinate. If m of n
+-- values with sum s out of a total t are at most x, their distances to x add up to m x - s, and
+-- those of the others to t - s - (n - m) x. Coordinates are deviations from the cluster's mean.
 CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
   queries, members, clusters, target_lists
 ) AS TABLE

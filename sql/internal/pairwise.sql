@@ -5,9 +5,8 @@
 -- Checks
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query that _check_options runs, SELECT TRUE, if all options of pairwise_report are
--- valid; the parameters are these options, as the user gives them. Raises an error for the first
--- invalid option.
+-- Text of the query that _check_options runs. Raises an error for the first invalid option of
+-- pairwise_report.
 CREATE OR REPLACE MACRO clustereval._valid_pairwise_options(
   distance, p, weights, noise, noise_as, n_neighbors, max_points, missing
 ) AS
@@ -44,11 +43,9 @@ CREATE OR REPLACE MACRO clustereval._check_max_points(n, max_points) AS
 -- Pairs
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition that has points: partition_key (its key in partition_by), partition_no (the
--- lowest of its cluster numbers, for joins), n_points, n_clusters, n_within (the number of pairs of
--- points in the same cluster) and n_between (the number of pairs in different clusters). clusters
--- names the table of _measured_clusters: one row per cluster, with its running number and its n
--- points.
+-- One row per partition that has points: partition_key, partition_no (the lowest of its cluster
+-- numbers, for joins), n_points, n_clusters, n_within (the number of pairs of points in the same
+-- cluster) and n_between. clusters: rows of _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._pair_sizes(clusters) AS TABLE
   SELECT
     partition_key,
@@ -60,11 +57,10 @@ CREATE OR REPLACE MACRO clustereval._pair_sizes(clusters) AS TABLE
   FROM query_table(clusters)
   GROUP BY partition_key;
 
--- One row per point that is not left out as noise or incomplete: row_no and point (its row number
--- and vector), number (its cluster's number), and partition_no, n_points and n_clusters of its
--- partition. Numbers replace the keys of partition and cluster because joins on numbers are fast.
--- The parameters name the tables of _points (one row per input row), _measured_clusters (one per
--- cluster) and _pair_sizes (one per partition).
+-- One row per point that is scored: row_no, point, number of its cluster, and partition_no,
+-- n_points and n_clusters of its partition. Numbers replace the keys of partition and cluster
+-- because joins on numbers are fast. The tables are those of _points, _measured_clusters and
+-- _pair_sizes.
 CREATE OR REPLACE MACRO clustereval._pairable_points(points, clusters, sizes) AS TABLE
   SELECT
     size.partition_no, size.n_points, size.n_clusters, cluster.number, point.row_no, point.point
@@ -215,8 +211,7 @@ CREATE OR REPLACE MACRO clustereval._mean_reciprocal_rank(n_before, n_tied, n_ne
 
 -- One row per partition of two clusters or more (partition_no): connectivity, the sum of 1 / rank
 -- over the n_neighbors nearest neighbors of each point that belong to another cluster. Tied
--- neighbors share their ranks (_mean_reciprocal_rank). points names the table of _pairable_points,
--- one row per point. `distance` is the name of the distance, p the order of minkowski.
+-- neighbors share their ranks (_mean_reciprocal_rank). points: rows of _pairable_points.
 CREATE OR REPLACE MACRO clustereval._connectivities(points, distance, p, n_neighbors) AS TABLE
   WITH reaches AS MATERIALIZED (
     SELECT
@@ -290,8 +285,8 @@ CREATE OR REPLACE MACRO clustereval._check_sum_of_distances(x) AS
 -- One row per ordered pair of clusters of a partition (partition_no, one, other), and, for clusters
 -- of two points or more, per cluster with itself: complete, the largest distance between their
 -- points; sum, the sum of these distances; and hausdorff, the largest distance from a point of one
--- to its nearest point in other. No rows unless the option generalized is TRUE. members names the
--- table of _points_in_balls, one row per point.
+-- to its nearest point in other. No rows unless the option generalized is TRUE. members: rows of
+-- _points_in_balls.
 CREATE OR REPLACE MACRO clustereval._pair_linkages(members, distance, p, generalized) AS TABLE
   WITH from_points AS (
     SELECT
@@ -314,10 +309,8 @@ CREATE OR REPLACE MACRO clustereval._pair_linkages(members, distance, p, general
   GROUP BY partition_no, one, other;
 
 -- One row per partition (partition_no): the smallest complete linkage, average linkage and
--- Hausdorff distance between two clusters (min_complete_linkage, min_average_linkage,
--- min_hausdorff), and the largest mean distance between two points of the same cluster
--- (max_mean_pair). The parameters name the tables of _pair_linkages (one row per ordered pair of
--- clusters) and _measured_clusters (one per cluster).
+-- Hausdorff distance between two clusters, and the largest mean distance between two points of the
+-- same cluster (max_mean_pair). linkages: rows of _pair_linkages.
 CREATE OR REPLACE MACRO clustereval._linkage_extremes(linkages, clusters) AS TABLE
   WITH undirected AS (
     SELECT
@@ -341,8 +334,7 @@ CREATE OR REPLACE MACRO clustereval._linkage_extremes(linkages, clusters) AS TAB
 
 -- One row per partition (partition_no): min_mean_to_other_center, the smallest over pairs of
 -- clusters of the mean distance of the points of both from the center of the other. No rows unless
--- the option generalized is TRUE. members and balls name the tables of _points_in_balls (one row
--- per point) and _bounding_balls (one per cluster).
+-- the option generalized is TRUE.
 CREATE OR REPLACE MACRO clustereval._mean_to_other_center(
   members, balls, distance, p, generalized
 ) AS TABLE

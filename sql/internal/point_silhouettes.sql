@@ -104,11 +104,10 @@ CREATE OR REPLACE MACRO clustereval._valid_means_options(
 CREATE OR REPLACE MACRO clustereval._silhouette_value(a, b) AS
   CASE WHEN GREATEST(a, b) = 0 THEN 0.0 ELSE (b - a) / GREATEST(a, b) END;
 
--- One row per point with its silhouette: the columns of mean_distances (_mean_distances),
--- partition_no, total (points of the partition), cluster_size, and bounds on its silhouette, lower
--- and upper, equal if the mean distances are exact. The bounds are NULL if there is only one
--- cluster or if every cluster has a single point, and 0 for the point of a cluster with a single
--- point. clusters are the rows of _cluster_moments.
+-- One row per point with its silhouette: the columns of _mean_distances, partition_no, total
+-- (points of the partition), cluster_size, and bounds on its silhouette, lower and upper, equal if
+-- the mean distances are exact. The bounds are NULL if there is only one cluster or if every
+-- cluster has a single point, and 0 for the point of a cluster with a single point.
 CREATE OR REPLACE MACRO clustereval._point_silhouettes(mean_distances, clusters) AS TABLE
   SELECT
     query.*,
@@ -129,8 +128,8 @@ CREATE OR REPLACE MACRO clustereval._point_silhouettes(mean_distances, clusters)
 
 -- One row (row_no) per point whose silhouette must be computed exactly so that the bounds of the
 -- partition's mean silhouette are at most `tolerance` apart. All other points have the narrowest
--- bounds, whose widths add up to at most tolerance times the number of points. bounded are the rows
--- of _point_silhouettes; members are those of _clustered_points (ids break ties).
+-- bounds, whose widths add up to at most tolerance times the number of points; ids break ties.
+-- bounded: rows of _point_silhouettes.
 CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(bounded, members, tolerance) AS TABLE
   WITH cumulated AS (
     SELECT
@@ -146,9 +145,8 @@ CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(bounded, members, toler
   SELECT row_no FROM cumulated WHERE cumulated_width / total > tolerance;
 
 -- One row per point, with the columns of _mean_distances: exact mean distances if the tolerance of
--- the mean silhouette requires them (_queries_to_evaluate), otherwise bounds. Tables: bounds,
--- members and clusters, the rows of _mean_distance_bounds, _clustered_points and _cluster_moments.
--- plain_distance is the distance in lower case.
+-- the mean silhouette requires them (_queries_to_evaluate), otherwise bounds. bounds: rows of
+-- _mean_distance_bounds.
 CREATE OR REPLACE MACRO clustereval._tolerant_means(
   bounds, members, clusters, plain_distance, p, tolerance
 ) AS TABLE
@@ -181,9 +179,8 @@ CREATE OR REPLACE MACRO clustereval._tolerant_means(
 -- One row (row_no) per row of queries, points whose silhouettes are computed: bounds on its mean
 -- distances to its own cluster, number (a_lower, a_upper), and to other clusters, by "between"
 -- (b_lower, b_upper, and neighbor). If exact, the bounds are equal; otherwise neighbor is NULL.
--- members are all points. queries and members are rows of _clustered_points, reference_points are
--- rows of _drawn_members, and clusters are the rows of _cluster_moments; the other parameters are
--- options of silhouette_score. CTEs that query() does not name are neither bound nor run.
+-- queries and members (all points) are rows of _clustered_points, reference_points of
+-- _drawn_members. CTEs that query() does not name are neither bound nor run.
 CREATE OR REPLACE MACRO clustereval._mean_distances(
   queries, members, reference_points, clusters, distance, p, method, "between", tolerance,
   reference_size
