@@ -56,24 +56,25 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_upper_bound(
     rounding_error
   );
 
+-- The rows of _cross_with_clusters with to_mean, the distance of the point to the cluster's mean.
+CREATE OR REPLACE MACRO clustereval._distances_to_means(
+  queries, clusters, plain_distance, p
+) AS TABLE
+  SELECT *, clustereval._unchecked_distance(point, mean, plain_distance, p) AS to_mean
+  FROM clustereval._cross_with_clusters(queries, clusters);
+
 -- One row per queried point (row_no) of a partition with several clusters: b_upper, the smallest of
 -- the upper bounds of its mean distances to other clusters.
 CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
   queries, clusters, plain_distance, p
 ) AS TABLE
-  WITH other_clusters AS NOT MATERIALIZED (
-    SELECT
-      *,
-      clustereval._unchecked_distance(point, mean, plain_distance, p) AS to_mean
-    FROM clustereval._cross_with_clusters(queries, clusters)
-    WHERE target <> number
-  )
   SELECT
     row_no,
     MIN(clustereval._mean_distance_upper_bound(
       point, mean, variances, total_variance, to_mean, mean_distance, rounding_error, plain_distance
     )) AS b_upper
-  FROM other_clusters
+  FROM clustereval._distances_to_means(queries, clusters, plain_distance, p)
+  WHERE target <> number
   GROUP BY row_no;
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
@@ -87,19 +88,13 @@ CREATE OR REPLACE MACRO clustereval._bounded_targets(
     FROM query_table(queries) AS query
     LEFT JOIN query_table(nearest_bounds) AS nearest ON nearest.row_no = query.row_no
   ),
-  measured AS NOT MATERIALIZED (
-    SELECT
-      *,
-      clustereval._unchecked_distance(point, mean, plain_distance, p) AS to_mean
-    FROM clustereval._cross_with_clusters(limited_queries, clusters)
-  ),
   lower_bounds AS NOT MATERIALIZED (
     SELECT
       *,
       clustereval._mean_distance_lower_bound(
         to_mean, mean_distance, rounding_error, plain_distance
       ) AS lower
-    FROM measured
+    FROM clustereval._distances_to_means(limited_queries, clusters, plain_distance, p)
   )
   SELECT
     row_no, number, target, lower,
@@ -582,36 +577,24 @@ CREATE OR REPLACE MACRO clustereval._cityblock_targets(queries, members, cluster
 CREATE OR REPLACE MACRO clustereval._furthest_targets(
   queries, clusters, plain_distance, p
 ) AS TABLE
-  WITH measured_others AS NOT MATERIALIZED (
-    SELECT
-      *,
-      clustereval._unchecked_distance(point, mean, plain_distance, p) AS to_mean
-    FROM clustereval._cross_with_clusters(queries, clusters)
-    WHERE target <> number
-  ),
   -- The largest of the lower bounds for all other clusters.
-  furthest_bounds AS MATERIALIZED (
+  WITH furthest_bounds AS MATERIALIZED (
     SELECT
       row_no,
       MAX(clustereval._mean_distance_lower_bound(
         to_mean, mean_distance, rounding_error, plain_distance
       )) AS b_lower
-    FROM measured_others
+    FROM clustereval._distances_to_means(queries, clusters, plain_distance, p)
+    WHERE target <> number
     GROUP BY row_no
   ),
   limited_queries AS NOT MATERIALIZED (
     SELECT query.*, furthest.b_lower
     FROM query_table(queries) AS query
     LEFT JOIN furthest_bounds AS furthest ON furthest.row_no = query.row_no
-  ),
-  measured AS NOT MATERIALIZED (
-    SELECT
-      *,
-      clustereval._unchecked_distance(point, mean, plain_distance, p) AS to_mean
-    FROM clustereval._cross_with_clusters(limited_queries, clusters)
   )
   SELECT row_no, number, target
-  FROM measured
+  FROM clustereval._distances_to_means(limited_queries, clusters, plain_distance, p)
   WHERE CASE
     WHEN target = number THEN TRUE
     ELSE clustereval._mean_distance_upper_bound(
