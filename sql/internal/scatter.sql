@@ -538,13 +538,10 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     GROUP BY partition_key
   ),
   __ce_variance_totals AS (SELECT * FROM clustereval._variance_totals(__ce_coordinates)),
-  __ce_cluster_counts AS (SELECT COUNT(*) AS n_clusters FROM __ce_clusters GROUP BY partition_key),
+  -- Each cluster has n_clusters pairs.
   __ce_size_check AS MATERIALIZED (
-    SELECT
-      clustereval._check_cluster_pairs(
-        CAST(SUM(clustereval._widen(n_clusters) * n_clusters) AS DECIMAL(38, 0))
-      ) AS valid
-    FROM __ce_cluster_counts
+    SELECT clustereval._check_cluster_pairs(CAST(SUM(n_clusters) AS DECIMAL(38, 0))) AS valid
+    FROM __ce_clusters
   ),
   __ce_compared_clusters AS MATERIALIZED (
     SELECT *

@@ -43,9 +43,6 @@ CREATE OR REPLACE MACRO clustereval._is_vector_text(vec) AS
     '_', '[ ,\t\r\n]'
   ), 'N', '[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity|nan)'));
 
--- TRUE if vec, the text of a vector, is sparse: it has index:number, or a length in front ($4$).
-CREATE OR REPLACE MACRO clustereval._is_sparse_text(vec) AS regexp_matches(vec, '[:$]');
-
 -- The length that the sparse vector in the text vec states in front ($4$), NULL if it states none.
 CREATE OR REPLACE MACRO clustereval._stated_length(vec) AS
   CAST(nullif(regexp_extract(vec, '\$([0-9]+)\$', 1), '') AS BIGINT);
@@ -148,7 +145,8 @@ CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
       vec, concat('a length <= ', clustereval._max_stated_length()),
       '; give size for longer vectors'
     )
-    WHEN clustereval._is_sparse_text(vec)
+    -- A sparse vector has index:number, or a length in front ($4$).
+    WHEN regexp_matches(vec, '[:$]')
     THEN clustereval._check_length(
       clustereval._parse_sparse_text(
         vec, coalesce(clustereval._stated_length(vec), CAST(size AS BIGINT))
