@@ -26,7 +26,7 @@ CREATE OR REPLACE MACRO clustereval._point_row_counts(spreads) AS TABLE
 -- nearest cluster (nearest; the lowest in a tie), and overlap of Davies and Bouldin, the largest
 -- value of (sum of both clusters' mean distances to their centers) / (distance between the
 -- centers). Pairs of centers that coincide are skipped in overlap, as in scikit-learn. clusters:
--- rows of _measured_clusters.
+-- rows of _measured_clusters or _point_clusters.
 CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TABLE
   -- Pairs of clusters with the distance between their centers.
   WITH cluster_pairs AS (
