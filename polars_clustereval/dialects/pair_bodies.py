@@ -41,7 +41,7 @@ PAIR_BODIES = {
         -- One row per cluster with its center and the number of its partition.
         WITH centers AS (
           SELECT
-            partition_key, number,
+            partition_key, cluster, singleton_no, number,
             MIN(number) OVER (PARTITION BY partition_key) AS partition_no,
             center AS mean,
             0.0 AS total_variance
@@ -53,7 +53,11 @@ PAIR_BODIES = {
             own.number, own.partition_no, point.row_no, point.point,
             clustereval._distance(point.point, own.mean, distance, p) AS own_distance
           FROM query_table(points) AS point
-          JOIN centers AS own ON own.number = point.number
+          JOIN centers AS own
+            ON own.partition_key IS NOT DISTINCT FROM point.partition_key
+            AND own.cluster IS NOT DISTINCT FROM point.cluster
+            AND own.singleton_no = point.singleton_no
+          WHERE point.kept
         ),
         -- Points with their distances to other centers that may be the nearest.
         near_centers AS (
@@ -101,7 +105,8 @@ PAIR_BODIES = {
         -- Clusters with the radius within which points are near.
         WITH wide_clusters AS (
           SELECT
-            own.number, own.center, radius.density_radius
+            own.partition_key, own.cluster, own.singleton_no, own.number, own.center,
+            radius.density_radius
           FROM query_table(clusters) AS own
           JOIN query_table(radii) AS radius
             ON radius.partition_key IS NOT DISTINCT FROM own.partition_key
@@ -112,7 +117,11 @@ PAIR_BODIES = {
             own.number, point.point, own.density_radius,
             clustereval._euclidean(point.point, own.center) AS own_distance
           FROM query_table(points) AS point
-          JOIN wide_clusters AS own ON own.number = point.number
+          JOIN wide_clusters AS own
+            ON own.partition_key IS NOT DISTINCT FROM point.partition_key
+            AND own.cluster IS NOT DISTINCT FROM point.cluster
+            AND own.singleton_no = point.singleton_no
+          WHERE point.kept
         ),
         -- One row per cluster with the furthest reach of a target and the width of its rings.
         limits AS (

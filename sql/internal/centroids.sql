@@ -392,9 +392,9 @@ CREATE OR REPLACE MACRO clustereval._clustered_points(rows, clusters, weights) A
     own.number, own.partition_no, own.n_clusters, point.row_no, point.id, point.has_default_id,
     own.n_clusters = own.n_all_clusters AND own.n_clusters <= 1024 AS use_lists,
     CASE
-      WHEN own.origin IS NULL THEN point.point
+      WHEN moved.origin IS NULL THEN point.point
       ELSE clustereval._scale_vector(
-        clustereval._subtract_vectors(point.vector, own.origin), weights, point.factors
+        clustereval._subtract_vectors(point.vector, moved.origin), weights, point.factors
       )
     END AS point
   FROM query_table(rows) AS point
@@ -402,18 +402,11 @@ CREATE OR REPLACE MACRO clustereval._clustered_points(rows, clusters, weights) A
     ON own.partition_key IS NOT DISTINCT FROM point.partition_key
     AND own.cluster IS NOT DISTINCT FROM point.cluster
     AND own.singleton_no = point.singleton_no
+  -- Usually there is no row, and no list to copy for each point.
+  LEFT JOIN (
+    SELECT number, origin FROM query_table(clusters) WHERE origin IS NOT NULL
+  ) AS moved ON moved.number = own.number
   WHERE point.kept;
-
--- One row per coordinate (i, from 1) of clusters, rows of _point_clusters with points: the columns
--- of _moved_moments.
-CREATE OR REPLACE MACRO clustereval._coordinates_of_clusters(clusters) AS TABLE
-  SELECT
-    partition_key, cluster, singleton_no, number,
-    CAST(n AS DOUBLE) AS n,
-    unnest(range(1, len(mean) + 1)) AS i,
-    unnest(mean) AS center,
-    unnest(variances) AS variance
-  FROM query_table(clusters);
 
 ---------------------------------------------------------------------------------------------------
 -- Tables

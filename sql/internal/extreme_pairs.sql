@@ -199,12 +199,21 @@ CREATE OR REPLACE MACRO clustereval._border_points(members, balls, bounds, dista
 -- in descending order; deviations, a list of their standard deviations; deviation, the largest;
 -- origin, the vector where cell 0 starts. clusters: rows of _point_clusters with points.
 CREATE OR REPLACE MACRO clustereval._grid_axes(clusters, balls) AS TABLE
-  WITH variances AS (
+  WITH coordinates AS (
+    SELECT
+      number,
+      CAST(n AS DOUBLE) AS n,
+      unnest(range(1, len(mean) + 1)) AS i,
+      unnest(mean) AS center,
+      unnest(own.variances) AS variance
+    FROM query_table(clusters) AS own
+  ),
+  variances AS (
     SELECT
       ball.partition_no, coordinate.i, SUM(coordinate.n) AS n,
       SUM(coordinate.n * coordinate.variance) / SUM(coordinate.n)
         + clustereval._variance(coordinate.center) AS variance
-    FROM clustereval._coordinates_of_clusters(clusters) AS coordinate
+    FROM coordinates AS coordinate
     JOIN query_table(balls) AS ball ON ball.number = coordinate.number
     GROUP BY ball.partition_no, coordinate.i
   )

@@ -254,10 +254,10 @@ CREATE OR REPLACE MACRO clustereval._distances_to_centers(x, centers, distance, 
 
 -- One row per point that is scored, in partitions with several clusters: the number of its cluster,
 -- and its distances to the center of this cluster (own) and to the nearest other center (other).
--- points: rows of _clustered_points; clusters: rows of _point_clusters with points. Each point
--- holds its distances to all centers of its partition in a list, and the points are streamed. A
--- list of the centers of all partitions is attached by a cross join, since a join by partition
--- would copy the centers for each point.
+-- points: rows of _move_points; clusters: rows of _measured_clusters. Each point holds its
+-- distances to all centers of its partition in a list, and the points are streamed. A list of the
+-- centers of all partitions is attached by a cross join, since a join by partition would copy the
+-- centers for each point.
 CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance, p) AS TABLE
   WITH center_lists AS (
     SELECT
@@ -275,7 +275,7 @@ CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance
   ),
   places AS (
     SELECT
-      own.number, own.center,
+      own.partition_key, own.cluster, own.singleton_no, own.number, own.center,
       own.number - part.numbers_before AS center_no,
       part.place AS partition_no
     FROM query_table(clusters) AS own
@@ -289,8 +289,12 @@ CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance
         point.point, all_centers.center_lists[own.partition_no], distance, p
       ) AS distances
     FROM query_table(points) AS point
-    JOIN places AS own ON own.number = point.number
+    JOIN places AS own
+      ON own.partition_key IS NOT DISTINCT FROM point.partition_key
+      AND own.cluster IS NOT DISTINCT FROM point.cluster
+      AND own.singleton_no = point.singleton_no
     CROSS JOIN all_centers
+    WHERE point.kept
   )
   SELECT
     number,
@@ -334,7 +338,7 @@ CREATE OR REPLACE MACRO clustereval._wemmert_gancarski_totals(
 -- One row per cluster (number) and target. A target is a point near which S_Dbw counts the points
 -- of the cluster: the center of each cluster of the partition (other, which may be the same
 -- cluster), and the midpoint (is_midpoint) of both centers. reach is the distance between the
--- target and the center of the cluster. clusters: rows of _point_clusters with points.
+-- target and the center of the cluster. clusters: rows of _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._density_targets(clusters) AS TABLE
   WITH center_pairs AS (
     SELECT
@@ -367,8 +371,8 @@ CREATE OR REPLACE MACRO clustereval._density_targets(clusters) AS TABLE
 -- that pass it by a hash join, and not try all targets of the cluster. Therefore the distances to
 -- the center of the cluster are cut into rings that are wider than the test, and the targets of a
 -- point are in the ring of its lower bound or in the next ring. The width is 0 if all points are
--- equal, in which case S_Dbw is undefined. The other tables are those of _clustered_points and
--- _point_clusters.
+-- equal, in which case S_Dbw is undefined. The other tables are those of _move_points and
+-- _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS TABLE
   WITH targets AS (SELECT * FROM clustereval._density_targets(clusters)),
   -- The furthest target of each cluster.
@@ -377,7 +381,8 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
   -- targets, its test may be wider, but the point is near none of them.
   ring_widths AS (
     SELECT
-      own.number, own.center, radius.density_radius,
+      own.partition_key, own.cluster, own.singleton_no, own.number, own.center,
+      radius.density_radius,
       2 * radius.density_radius + 1e-8 * (reaches.max_reach + radius.density_radius) AS width
     FROM query_table(clusters) AS own
     JOIN reaches ON reaches.number = own.number
@@ -397,7 +402,11 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
       own.number, point.point, own.density_radius, own.width,
       clustereval._euclidean(point.point, own.center) AS own_distance
     FROM query_table(points) AS point
-    JOIN ring_widths AS own ON own.number = point.number
+    JOIN ring_widths AS own
+      ON own.partition_key IS NOT DISTINCT FROM point.partition_key
+      AND own.cluster IS NOT DISTINCT FROM point.cluster
+      AND own.singleton_no = point.singleton_no
+    WHERE point.kept
   ),
   -- Points with bounds on the reach of targets near them.
   bounded AS NOT MATERIALIZED (
@@ -518,18 +527,36 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_groups AS MATERIALIZED (
-    SELECT *
-    FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
+  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  __ce_origins AS MATERIALIZED (
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, center, weights
+    )
   ),
-  -- Clusters that have points.
-  __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
+    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_groups)),
   __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._coordinates_of_clusters(__ce_clusters)
+    SELECT * FROM clustereval._moved_moments(
+      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
+  ),
+  __ce_centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
+  ),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_arguments, __ce_centers, distance, p
+    )
+  ),
+  __ce_clusters AS MATERIALIZED (
+    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
+  ),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
+  __ce_checked AS (
+    SELECT * FROM clustereval._check_points(
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
+    )
   ),
   -- One row per partition with its number of dimensions.
   __ce_dimensions AS (
@@ -538,10 +565,14 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     GROUP BY partition_key
   ),
   __ce_variance_totals AS (SELECT * FROM clustereval._variance_totals(__ce_coordinates)),
-  -- Each cluster has n_clusters pairs.
+  __ce_cluster_counts AS (SELECT COUNT(*) AS n_clusters FROM __ce_clusters GROUP BY partition_key),
   __ce_size_check AS MATERIALIZED (
-    SELECT clustereval._check_cluster_pairs(CAST(SUM(n_clusters) AS DECIMAL(38, 0))) AS valid
-    FROM __ce_clusters
+    SELECT
+      clustereval._check_cluster_pairs(
+        CAST(SUM(clustereval._widen(n_clusters) * n_clusters) AS DECIMAL(38, 0))
+      ) AS valid
+    FROM __ce_cluster_counts
+    WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ),
   __ce_compared_clusters AS MATERIALIZED (
     SELECT *
@@ -583,5 +614,6 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
+    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
     AND COALESCE((SELECT MIN(valid) FROM __ce_size_check), TRUE)
   ORDER BY counts.partition_key ASC NULLS LAST;
