@@ -38,8 +38,6 @@
 .read internal/determinants.sql
 .read internal/mean_distances.sql
 .read internal/mean_distance_bounds.sql
-.read internal/other_means.sql
-.read internal/silhouette_queries.sql
 .read internal/silhouette_sampling.sql
 .read internal/point_silhouettes.sql
 .read internal/silhouette.sql

@@ -37,7 +37,7 @@ PAIR_MACROS = {
 
 #: Table macros -> their bodies in other engines.
 PAIR_BODIES = {
-    "_grouped_center_distances": """
+    "_center_distances": """
         -- One row per cluster with its center and the number of its partition.
         WITH centers AS (
           SELECT

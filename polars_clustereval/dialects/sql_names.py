@@ -33,7 +33,6 @@ PLAIN_FORMS = {
     "_unnested_moments": "_coordinate_moments",
     "_own_and_other_squares": "_grouped_squares",
     "_cross_with_clusters": "_join_with_clusters",
-    "_center_distances": "_grouped_center_distances",
 }
 
 # Table macros that have another body in other engines. In _coordinate_blocks, a single block
@@ -71,5 +70,23 @@ PLAIN_BODIES = {
         SELECT * FROM clustereval._partition_origins(moments, distance, p, weights)
     """,
     "_exact_coordinates": "SELECT * FROM query_table(coordinates)",
+    # The origin comes with the cluster, without a join of its own.
+    "_clustered_points": """
+        SELECT
+          own.number, own.partition_no, own.n_clusters,
+          point.row_no, point.id, point.has_default_id, FALSE AS use_lists,
+          CASE
+            WHEN own.origin IS NULL THEN point.point
+            ELSE clustereval._scale_vector(
+              clustereval._subtract_vectors(point.vector, own.origin), weights, point.factors
+            )
+          END AS point
+        FROM query_table(rows) AS point
+        JOIN query_table(clusters) AS own
+          ON own.partition_key IS NOT DISTINCT FROM point.partition_key
+          AND own.cluster IS NOT DISTINCT FROM point.cluster
+          AND own.singleton_no = point.singleton_no
+        WHERE point.kept
+    """,
     **PAIR_BODIES,
 }

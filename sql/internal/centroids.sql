@@ -91,8 +91,7 @@ CREATE OR REPLACE MACRO clustereval._points(
 -- One row about the columns that a call names, also for an empty table: unpartitioned is TRUE
 -- without partition_by, in which case the only partition appears even if it has no points, and
 -- vector_text is the text of the argument vector. Raises an error for a column of a wrong type.
--- Callers keep the row in a CTE that is MATERIALIZED, so that the error is raised whatever the
--- points are.
+-- Callers mark it as MATERIALIZED, so that the error is raised whatever the points are.
 CREATE OR REPLACE MACRO clustereval._point_arguments(
   tbl, vector, cluster, partition_by, noise, id := CAST(NULL AS BIGINT)
 ) AS TABLE
@@ -118,12 +117,12 @@ CREATE OR REPLACE MACRO clustereval._point_arguments(
     __ce_vector_text AS vector_text
   FROM __ce_call;
 
--- One row per cluster with its center: its key (partition_key, cluster, singleton_no); size, its
--- number of points; dims, its number of dimensions; center, the mean or median of each coordinate,
--- for cosine scaled to length 1; and overall_center, the center of all points of its partition. The
--- mean of a partition is the weighted mean of the clusters' means; The median of a partition is not
--- a median of medians, so it needs the points. points: rows of _move_points; coordinates: rows of
--- _moved_moments; distance and center are options.
+-- One row per cluster with its center: its key; size, its number of points; dims; mean, variances
+-- and total_variance, the moments of its coordinates as lists, and the sum of the variances;
+-- center, which is mean, for cosine scaled to length 1; and overall_center, the center of all
+-- points of its partition. The mean of a partition is the weighted mean of the clusters' means. The
+-- median of a partition is not a median of medians, so it needs the points. points: rows of
+-- _move_points; coordinates: rows of _moved_moments.
 CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, center) AS TABLE
   -- Coordinates of the points, one per row.
   WITH coordinate_values AS NOT MATERIALIZED (
@@ -171,13 +170,15 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
       partition_key, cluster, singleton_no,
       CAST(MAX(n) AS BIGINT) AS size,
       COUNT(*) AS dims,
-      list(own.center ORDER BY i ASC NULLS LAST) AS center
+      list(own.center ORDER BY i ASC NULLS LAST) AS mean,
+      list(own.variance ORDER BY i ASC NULLS LAST) AS variances,
+      clustereval._compensated_sum(own.variance) AS total_variance
     FROM query_table(coordinates) AS own
     GROUP BY partition_key, cluster, singleton_no
   )
   SELECT
-    own.partition_key, own.cluster, own.singleton_no, own.size, own.dims,
-    clustereval._center_direction(own.center, distance) AS center,
+    own.*,
+    clustereval._center_direction(own.mean, distance) AS center,
     clustereval._center_direction(overall.center, distance) AS overall_center
   FROM clusters AS own
   JOIN overall ON overall.partition_key IS NOT DISTINCT FROM own.partition_key;
@@ -188,14 +189,13 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
 CREATE OR REPLACE MACRO clustereval._check_center(kept, center) AS
   kept AND center[1] IS NOT NULL;
 
--- One row per cluster: its key (partition_key, cluster, singleton_no); its numbers of rows that are
--- kept (n), dropped (n_dropped) and noise (n_noise); sums of the distances of its points to its
--- center (distances, squared ssw, largest radius) and to the center of the partition
--- (overall_distances); for cosine its number of zero vectors (n_zero_vectors); and is_invalid, TRUE
--- if a distance or the sum of distances is not finite. Rows that are left out are counted in their
--- cluster, without distances. A call without partition_by has one more row, so that even an empty
--- table has a partition. Parameters: rows of _move_points, _point_arguments and _all_centers, and
--- options.
+-- One row per cluster: its key; its numbers of rows that are kept (n), dropped (n_dropped) and
+-- noise (n_noise); sums of the distances of its points to its center (distances, squared ssw,
+-- largest radius) and to the center of the partition (overall_distances); for cosine its number of
+-- zero vectors (n_zero_vectors); and is_invalid, TRUE if a distance or the sum of distances is not
+-- finite. Rows that are left out are counted in their cluster, without distances. A call without
+-- partition_by has one more row, so that even an empty table has a partition. The tables are those
+-- of _move_points, _point_arguments and _all_centers.
 CREATE OR REPLACE MACRO clustereval._cluster_spreads(
   points, arguments, centers, distance, p
 ) AS TABLE
@@ -250,9 +250,9 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
     n_measured < n OR NOT coalesce(isfinite(ssw), TRUE) AS is_invalid
   FROM cluster_sums;
 
--- One row per cluster that has points: the columns of _all_centers and _cluster_spreads that the
--- indices need, mean_distance of its points to its center, and a number that identifies the cluster
--- in the whole table (number). centers: rows of _all_centers; spreads: rows of _cluster_spreads.
+-- One row per cluster that has points: the columns of _all_centers (centers) and _cluster_spreads
+-- (spreads) that the indices need, mean_distance of its points to its center, and a number that
+-- identifies the cluster in the whole table (number).
 CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABLE
   SELECT
     cluster.partition_key, cluster.cluster, cluster.singleton_no,
@@ -273,8 +273,8 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABL
 -- No rows. Raises an error for vectors that are empty, of different lengths or not finite, for
 -- distances that overflow or underflow, and if weights does not have one number per dimension. The
 -- points are read only if a cluster has such vectors (is_invalid), clusters differ in their
--- dimensions, or distances may overflow or underflow. Parameters: rows of _points,
--- _point_arguments, _cluster_spreads, _all_centers and _partition_origins, and the option weights.
+-- dimensions, or distances may overflow or underflow. The tables are those of _points,
+-- _point_arguments, _cluster_spreads, _all_centers and _partition_origins.
 CREATE OR REPLACE MACRO clustereval._check_points(
   points, arguments, spreads, centers, origins, weights
 ) AS TABLE
@@ -321,6 +321,92 @@ CREATE OR REPLACE MACRO clustereval._check_points(
     ELSE clustereval._point_fault_error(fault, dims, n_faulty, names, details)
   END AS BOOLEAN) AS valid
   FROM first_fault;
+
+-- One row per cluster of rows (_points), even if its rows are all left out (n is 0): the columns of
+-- _cluster_spreads and, unless n is 0, of _all_centers and _measured_clusters; origin, that of its
+-- partition (_partition_origins); the least number in its partition (partition_no), and the numbers
+-- of clusters in its partition (n_clusters) and in all (n_all_clusters). Raises the errors of
+-- _check_points. Lists that the caller does not read are not computed.
+CREATE OR REPLACE MACRO clustereval._point_clusters(
+  rows, arguments, distance, p, center, weights
+) AS TABLE
+  WITH moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(rows, center)),
+  origins AS MATERIALIZED (
+    SELECT * FROM clustereval._point_origins(rows, moments, distance, p, center, weights)
+  ),
+  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(rows, origins, weights)),
+  coordinates AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
+  ),
+  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, center)),
+  spreads AS (
+    SELECT * FROM clustereval._cluster_spreads(
+      points, arguments, centers, clustereval._plain_distance_name(distance, p), p
+    )
+  ),
+  checked AS (
+    SELECT * FROM clustereval._check_points(rows, arguments, spreads, centers, origins, weights)
+  ),
+  -- Centers with the number of their cluster.
+  numbered AS (
+    SELECT
+      *,
+      row_number() OVER (
+        ORDER BY
+          own.partition_key ASC NULLS LAST, own.cluster ASC NULLS LAST,
+          own.singleton_no ASC NULLS LAST
+      ) AS number
+    FROM centers AS own
+  ),
+  -- Centers with the numbers of their partition.
+  partitioned AS (
+    SELECT
+      *,
+      MIN(number) OVER (PARTITION BY partition_key) AS partition_no,
+      COUNT(*) OVER (PARTITION BY partition_key) AS n_clusters,
+      COUNT(*) OVER () AS n_all_clusters
+    FROM numbered
+  )
+  SELECT
+    spread.*,
+    spread.distances / spread.n AS mean_distance,
+    own.dims, own.center, own.overall_center, own.mean, own.variances, own.total_variance,
+    own.number, own.partition_no, own.n_clusters, own.n_all_clusters,
+    origin.origin
+  FROM spreads AS spread
+  LEFT JOIN partitioned AS own
+    ON own.partition_key IS NOT DISTINCT FROM spread.partition_key
+    AND own.cluster IS NOT DISTINCT FROM spread.cluster
+    AND own.singleton_no = spread.singleton_no
+  LEFT JOIN origins AS origin
+    ON origin.partition_key IS NOT DISTINCT FROM spread.partition_key
+  WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE);
+
+-- One row per point of rows (_points) that is scored: number, partition_no and n_clusters of its
+-- cluster (clusters: rows of _point_clusters), row_no, point, id, has_default_id, and use_lists,
+-- TRUE if there is one partition, of few clusters: their distances to the 2,048 points that DuckDB
+-- takes at a time have at most 16 MB.
+CREATE OR REPLACE MACRO clustereval._clustered_points(rows, clusters, weights) AS TABLE
+  SELECT
+    own.number, own.partition_no, own.n_clusters, point.row_no, point.id, point.has_default_id,
+    own.n_clusters = own.n_all_clusters AND own.n_clusters <= 1024 AS use_lists,
+    CASE
+      WHEN moved.origin IS NULL THEN point.point
+      ELSE clustereval._scale_vector(
+        clustereval._subtract_vectors(point.vector, moved.origin), weights, point.factors
+      )
+    END AS point
+  FROM query_table(rows) AS point
+  JOIN query_table(clusters) AS own
+    ON own.partition_key IS NOT DISTINCT FROM point.partition_key
+    AND own.cluster IS NOT DISTINCT FROM point.cluster
+    AND own.singleton_no = point.singleton_no
+  -- Usually there is no row, and no list to copy for each point.
+  LEFT JOIN (
+    SELECT number, origin FROM query_table(clusters) WHERE origin IS NOT NULL
+  ) AS moved ON moved.number = own.number
+  WHERE point.kept;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables

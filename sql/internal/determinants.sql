@@ -15,10 +15,9 @@
 -- coordinates.
 ---------------------------------------------------------------------------------------------------
 
--- One row per group of vectors: number, and mean, the weighted mean of its vectors. vectors has the
--- columns number, weight and vector; a number stands for a cluster or partition. The mean is
--- clamped to the range of the vectors, because rounding would otherwise give a constant coordinate
--- a variance.
+-- One row per group of vectors (number, a cluster or partition): mean, the weighted mean of its
+-- vectors, clamped to their range, because rounding would otherwise give a constant coordinate a
+-- variance. vectors has the columns number, weight and vector.
 CREATE OR REPLACE MACRO clustereval._vector_means(vectors) AS TABLE
   WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
@@ -39,10 +38,9 @@ CREATE OR REPLACE MACRO clustereval._vector_means(vectors) AS TABLE
   GROUP BY number;
 
 -- One row per group of vectors and pair of coordinates (number, i, j): the sum of coordinate i x
--- coordinate j over the vectors of the group (value). vectors has columns number and vector; a
--- number stands for a cluster or partition. pairs has columns i and j. A cross join with the pairs
--- copies no vector, unlike a join on the dimensions; positions beyond the length of a vector have
--- no value.
+-- coordinate j over the vectors of the group (value). vectors has columns number and vector, pairs
+-- has columns i and j. A cross join with the pairs copies no vector, unlike a join on the
+-- dimensions; positions beyond the length of a vector have no value.
 CREATE OR REPLACE MACRO clustereval._product_sums(vectors, pairs) AS TABLE
   SELECT
     vector.number, pair.i, pair.j,
@@ -258,12 +256,11 @@ CREATE OR REPLACE MACRO clustereval._combine_coordinates(vector, combinations) A
 -- Scatter matrices
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster (partition_key, cluster, singleton_no): its numbers of points (n) and of
--- dimensions (dims), its running number, the smallest number in its partition (partition_no), the
--- numbers of the matrices W and T (within_no, total_no, which are negative, so that no cluster has
--- them), and own_matrices, TRUE if the clusters of the partition need scatter matrices of their
--- own. They do not need them if any cluster has no more points than dimensions, since its matrix is
--- singular. points has the columns of the key and point.
+-- One row per cluster: its key, its numbers of points (n) and of dimensions (dims), its running
+-- number, the smallest number in its partition (partition_no), the numbers of the matrices W and T
+-- (within_no, total_no, which are negative, so that no cluster has them), and own_matrices, TRUE if
+-- the clusters of the partition need scatter matrices of their own. They do not need them if any
+-- cluster has no more points than dimensions, since its matrix is singular.
 CREATE OR REPLACE MACRO clustereval._number_clusters(points) AS TABLE
   WITH sizes AS (
     SELECT
@@ -282,10 +279,9 @@ CREATE OR REPLACE MACRO clustereval._number_clusters(points) AS TABLE
     MIN(n) OVER (PARTITION BY partition_key) > dims AS own_matrices
   FROM sizes;
 
--- One row per vector of vectors (number, weight, vector): the vector minus the mean of its number,
--- a cluster or partition. means: rows of _vector_means. Callers compute means twice, and the second
--- time they compute the means of these differences, because at coordinates of 1e8 the first mean is
--- off by 1e-8.
+-- One row per vector of vectors (number, weight, vector): the vector minus the mean of its number.
+-- means: rows of _vector_means. Callers compute means twice, and the second time they compute the
+-- means of these differences, because at coordinates of 1e8 the first mean is off by 1e-8.
 CREATE OR REPLACE MACRO clustereval._subtract_means(vectors, means) AS TABLE
   SELECT
     vector.number, vector.weight,
@@ -295,8 +291,8 @@ CREATE OR REPLACE MACRO clustereval._subtract_means(vectors, means) AS TABLE
 
 -- One row per cluster: its number (cluster_no), the numbers of W and T of its partition (within_no,
 -- total_no), its number of points (weight), and its mean minus that of the partition (vector).
--- clusters: rows of _number_clusters; means: rows of _vector_means; residual_means: the means of
--- the points minus those means, which are added as a correction.
+-- means: rows of _vector_means; residual_means: the means of the points minus those means, which
+-- are added as a correction.
 CREATE OR REPLACE MACRO clustereval._mean_differences(clusters, means, residual_means) AS TABLE
   WITH cluster_means AS (
     SELECT
@@ -458,12 +454,11 @@ CREATE OR REPLACE MACRO clustereval._determinant_indices(clusters, determinants)
     trace AS trace_wib
   FROM log_ratios;
 
--- One row per partition (a group of partition_by): partition_key, and its indices det_ratio,
--- log_det_ratio, ksq_detw, scott_symons and trace_wib (see determinant_report), NULL if a matrix
--- is singular. points has the columns partition_key, cluster, singleton_no and point. If a
--- cluster's scatter matrix is singular because it has few points, the matrices of the clusters are
--- not needed, and W is summed directly over the points: a million small clusters then take no
--- memory.
+-- One row per partition: its indices det_ratio, log_det_ratio, ksq_detw, scott_symons and trace_wib
+-- (see determinant_report), NULL if a matrix is singular. points has the columns partition_key,
+-- cluster, singleton_no and point. If a cluster's scatter matrix is singular because it has few
+-- points, the matrices of the clusters are not needed, and W is summed directly over the points: a
+-- million small clusters then take no memory.
 CREATE OR REPLACE MACRO clustereval._determinant_totals(points) AS TABLE
   WITH clusters AS MATERIALIZED (SELECT * FROM clustereval._number_clusters(points)),
   vectors AS NOT MATERIALIZED (
@@ -592,7 +587,6 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
       __ce_points, __ce_arguments, __ce_centers, 'euclidean', 2
     )
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
       __ce_points, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, NULL
@@ -626,7 +620,7 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     determinants.ksq_detw AS ksq_detw_index,
     determinants.scott_symons AS scott_symons_index,
     determinants.trace_wib
-  FROM __ce_counts AS counts
+  FROM clustereval._point_row_counts(__ce_spreads) AS counts
   LEFT JOIN __ce_dims AS dims ON dims.partition_key IS NOT DISTINCT FROM counts.partition_key
   LEFT JOIN __ce_determinants AS determinants
     ON determinants.partition_key IS NOT DISTINCT FROM counts.partition_key

@@ -32,10 +32,9 @@ CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
     THEN clustereval._dunn_ratio(n, n_clusters, separation, diameter)
   END;
 
--- The columns of dunn_index, one row per partition. statistics names a CTE with one row per
--- partition: its counts and, for each kind of index, the smallest separation of its clusters and
--- their largest diameter. Unless the option generalized is TRUE, the columns gdi_11 to gdi_63 are
--- NULL.
+-- The columns of dunn_index, one row per partition. statistics has its counts and, for each kind of
+-- index, the smallest separation of its clusters and their largest diameter. Unless the option
+-- generalized is TRUE, the columns gdi_11 to gdi_63 are NULL.
 CREATE OR REPLACE MACRO clustereval._dunn_indices(statistics, generalized) AS TABLE
   SELECT
     partition_key, total AS n, n_dropped, n_noise, n_clusters,
@@ -120,50 +119,28 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._point_origins(
-      __ce_rows, __ce_moments, distance, p, center, weights
-    )
+  __ce_groups AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
   ),
+  -- Clusters that have points.
+  __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
-  ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_arguments, __ce_centers, distance, p
-    )
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
+    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
   ),
   __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
   __ce_members AS MATERIALIZED (
-    SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_clusters, __ce_balls, distance, p)
-  ),
-  __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p)),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
+    SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_balls, distance, p)
   )
   SELECT
     clusters.partition_key, clusters.cluster, clusters.n,
     COALESCE(clustereval._metric_to_distance(diameters.diameter, distance), 0.0) AS diameter
   FROM __ce_clusters AS clusters
-  LEFT JOIN __ce_diameters AS diameters ON diameters.number = clusters.number
+  LEFT JOIN clustereval._metric_diameters(__ce_members, distance, p) AS diameters
+    ON diameters.number = clusters.number
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ORDER BY clusters.partition_key ASC NULLS LAST, clusters.cluster ASC NULLS LAST,
     clusters.singleton_no ASC NULLS LAST;
 
@@ -185,59 +162,26 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._point_origins(
-      __ce_rows, __ce_moments, distance, p, center, weights
-    )
+  __ce_groups AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
   ),
+  -- Clusters that have points.
+  __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
-  ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_arguments, __ce_centers, distance, p
-    )
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
-  ),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
+    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
   ),
   __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
   __ce_members AS MATERIALIZED (
-    SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_clusters, __ce_balls, distance, p)
+    SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_balls, distance, p)
   ),
-  __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p)),
-  __ce_axes AS MATERIALIZED (
-    SELECT * FROM clustereval._grid_axes(__ce_coordinates, __ce_clusters, __ce_balls)
-  ),
+  __ce_axes AS MATERIALIZED (SELECT * FROM clustereval._grid_axes(__ce_clusters, __ce_balls)),
   __ce_separations AS (
     SELECT * FROM clustereval._metric_separations(__ce_members, __ce_balls, __ce_axes, distance, p)
   ),
   __ce_linkages AS (
     SELECT * FROM clustereval._pair_linkages(__ce_members, distance, p, generalized)
   ),
-  __ce_linkage_extremes AS (
-    SELECT * FROM clustereval._linkage_extremes(__ce_linkages, __ce_clusters)
-  ),
-  __ce_means_to_other_center AS (
-    SELECT *
-    FROM clustereval._mean_to_other_center(__ce_members, __ce_balls, distance, p, generalized)
-  ),
-  __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
   __ce_cluster_extremes AS (
     SELECT
       clusters.partition_key, MIN(clusters.number) AS partition_no,
@@ -247,8 +191,10 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
         clustereval._metric_to_distance(MAX(diameters.diameter), distance), 0.0
       ) AS max_diameter
     FROM __ce_clusters AS clusters
-    LEFT JOIN __ce_diameters AS diameters ON diameters.number = clusters.number
-    LEFT JOIN __ce_gaps AS gaps ON gaps.number = clusters.number
+    LEFT JOIN clustereval._metric_diameters(__ce_members, distance, p) AS diameters
+      ON diameters.number = clusters.number
+    LEFT JOIN clustereval._centroid_gaps(__ce_clusters, distance, p) AS gaps
+      ON gaps.number = clusters.number
     GROUP BY clusters.partition_key
   ),
   __ce_statistics AS (
@@ -260,12 +206,15 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       linkages.min_complete_linkage, linkages.min_average_linkage, linkages.min_hausdorff,
       COALESCE(linkages.max_mean_pair, 0.0) AS max_mean_pair,
       means.min_mean_to_other_center
-    FROM __ce_counts AS counts
+    FROM clustereval._point_row_counts(__ce_groups) AS counts
     LEFT JOIN __ce_cluster_extremes AS extremes
       ON extremes.partition_key IS NOT DISTINCT FROM counts.partition_key
     LEFT JOIN __ce_separations AS separations ON separations.partition_no = extremes.partition_no
-    LEFT JOIN __ce_linkage_extremes AS linkages ON linkages.partition_no = extremes.partition_no
-    LEFT JOIN __ce_means_to_other_center AS means ON means.partition_no = extremes.partition_no
+    LEFT JOIN clustereval._linkage_extremes(__ce_linkages, __ce_clusters) AS linkages
+      ON linkages.partition_no = extremes.partition_no
+    LEFT JOIN clustereval._mean_to_other_center(
+      __ce_members, __ce_balls, distance, p, generalized
+    ) AS means ON means.partition_no = extremes.partition_no
   )
   SELECT *
   FROM clustereval._dunn_indices(__ce_statistics, generalized)
@@ -275,5 +224,4 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
     )
   )
-    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ORDER BY partition_key ASC NULLS LAST;

@@ -8,21 +8,14 @@
 -- Metrics, points and diameters
 ---------------------------------------------------------------------------------------------------
 
--- The metric value of the distance d, where `distance` is the name of that distance. Values of the
--- metric obey the triangle inequality: sqrt(d), the euclidean distance, for sqeuclidean; sqrt(2 d),
--- the chord between unit vectors, for cosine; d itself for all others. Pass d as a column.
-CREATE OR REPLACE MACRO clustereval._distance_to_metric(d, distance) AS
-  CASE lower(distance) WHEN 'sqeuclidean' THEN sqrt(d) WHEN 'cosine' THEN sqrt(2 * d) ELSE d END;
-
--- The inverse of _distance_to_metric: the distance named `distance` from the metric value d. It is
--- d^2 for sqeuclidean, d^2 / 2 for cosine, and d itself for all others.
+-- The distance named `distance` from the value d of _metric: d^2 for sqeuclidean, d^2 / 2 for
+-- cosine, and d itself for all others.
 CREATE OR REPLACE MACRO clustereval._metric_to_distance(d, distance) AS
   CASE lower(distance) WHEN 'sqeuclidean' THEN d * d WHEN 'cosine' THEN d * d / 2 ELSE d END;
 
--- Distance between the vectors x and y in a metric, which obeys the triangle inequality. It is the
--- euclidean distance for sqeuclidean and the chord for cosine, where x and y are unit vectors, or
--- sqrt(2) if one of them is a zero vector. Otherwise it is the distance named `distance`. p is the
--- order of minkowski.
+-- Distance between the vectors x and y in a metric, which obeys the triangle inequality: the
+-- euclidean distance for sqeuclidean, and for cosine the chord of unit vectors, or sqrt(2) if one
+-- is a zero vector. Otherwise it is the distance named `distance`.
 CREATE OR REPLACE MACRO clustereval._metric(x, y, distance, p) AS
   CASE
     WHEN lower(distance) IN ('euclidean', 'sqeuclidean') THEN clustereval._euclidean(x, y)
@@ -31,40 +24,35 @@ CREATE OR REPLACE MACRO clustereval._metric(x, y, distance, p) AS
   END;
 
 -- One row per cluster (number): its center; radius, the largest distance of its points from the
--- center (as a _metric: the option distance, or its root for squared distances); and, for its
--- partition, n_clusters, the number of clusters, and partition_no, the lowest cluster number, by
--- which tables are joined. clusters names the table of _measured_clusters.
+-- center (as a _metric: the option distance, or its root for squared distances); and partition_no
+-- and n_clusters of _point_clusters (clusters).
 CREATE OR REPLACE MACRO clustereval._bounding_balls(clusters, distance) AS TABLE
   SELECT
-    MIN(number) OVER (PARTITION BY partition_key) AS partition_no,
-    COUNT(*) OVER (PARTITION BY partition_key) AS n_clusters,
-    number, center,
-    clustereval._distance_to_metric(radius, distance) AS radius
-  FROM query_table(clusters);
+    partition_no, n_clusters, number, center,
+    CASE lower(distance)
+      WHEN 'sqeuclidean' THEN sqrt(own.radius)
+      WHEN 'cosine' THEN sqrt(2 * own.radius)
+      ELSE own.radius
+    END AS radius
+  FROM query_table(clusters) AS own;
 
--- One row per point that is not left out as noise or incomplete: row_no and point (its row number
--- and vector), number and radius of its cluster, center_distance (_metric distance from the
--- center), and partition_no and n_clusters of its partition. Points without a finite distance get
--- no row, because _check_points reports them. The parameters name the tables of _points (one row
--- per input row), _measured_clusters and _bounding_balls (one per cluster).
-CREATE OR REPLACE MACRO clustereval._points_in_balls(points, clusters, balls, distance, p) AS TABLE
+-- One row per point of points (_clustered_points): row_no, point, number and radius of its cluster,
+-- center_distance (_metric distance from the center), and partition_no and n_clusters of its
+-- partition. Points without a finite distance get no row, because _check_points reports them.
+-- balls: rows of _bounding_balls.
+CREATE OR REPLACE MACRO clustereval._points_in_balls(points, balls, distance, p) AS TABLE
   SELECT
-    ball.partition_no, ball.n_clusters, cluster.number, point.row_no, point.point, ball.radius,
-    clustereval._metric(point.point, cluster.center, distance, p) AS center_distance
+    ball.partition_no, ball.n_clusters, point.number, point.row_no, point.point, ball.radius,
+    clustereval._metric(point.point, ball.center, distance, p) AS center_distance
   FROM query_table(points) AS point
-  JOIN query_table(clusters) AS cluster
-    ON cluster.partition_key IS NOT DISTINCT FROM point.partition_key
-    AND cluster.cluster IS NOT DISTINCT FROM point.cluster
-    AND cluster.singleton_no = point.singleton_no
-  JOIN query_table(balls) AS ball ON ball.number = cluster.number
-  WHERE point.kept
-    AND isfinite(clustereval._metric(point.point, cluster.center, distance, p));
+  JOIN query_table(balls) AS ball ON ball.number = point.number
+  WHERE isfinite(clustereval._metric(point.point, ball.center, distance, p));
 
 -- One row per cluster of two points or more (number): diameter, the largest _metric distance of two
--- of its points. members names the table of _points_in_balls, one row per point. Points at
--- distances r and s from the center are at most r + s apart. The distances among the 64 outermost
--- points, and from the outermost point to all points, give a lower bound of the diameter. Other
--- pairs are measured only if r + s exceeds this bound.
+-- of its points. members: rows of _points_in_balls. Points at distances r and s from the center are
+-- at most r + s apart. The distances among the 64 outermost points, and from the outermost point to
+-- all points, give a lower bound of the diameter. Other pairs are measured only if r + s exceeds
+-- this bound.
 CREATE OR REPLACE MACRO clustereval._metric_diameters(members, distance, p) AS TABLE
   WITH outermost AS MATERIALIZED (
     SELECT
@@ -135,8 +123,7 @@ CREATE OR REPLACE MACRO clustereval._metric_diameters(members, distance, p) AS T
 -- One row per partition of two clusters or more (partition_no): separation, an upper bound of the
 -- smallest _metric distance of points of different clusters. It is the smallest found in the 32
 -- pairs of clusters whose bounding balls overlap most, or are nearest, between the 64 points of
--- each cluster nearest to the midpoint of the two centers. members and balls name the tables of
--- _points_in_balls (one row per point) and _bounding_balls (one per cluster).
+-- each cluster nearest to the midpoint of the two centers.
 CREATE OR REPLACE MACRO clustereval._separation_bounds(members, balls, distance, p) AS TABLE
   WITH likely_pairs AS (
     SELECT
@@ -185,11 +172,9 @@ CREATE OR REPLACE MACRO clustereval._separation_bounds(members, balls, distance,
   GROUP BY one.partition_no;
 
 -- The points (partition_no, number of the cluster, row_no, point) whose _metric distance to a point
--- of another cluster may be below a bound, because they are nearer than bound + radius to that
--- cluster's center. Equal points of a cluster appear only once. Above 256 clusters, where this test
--- would cost too much, all points are returned. members and balls name the tables of
--- _points_in_balls (one row per point) and _bounding_balls (one per cluster), bounds one with the
--- bound of each partition (separation).
+-- of another cluster may be below the bound of their partition (separation of bounds), because they
+-- are nearer than bound + radius to that cluster's center. Equal points of a cluster appear only
+-- once. Above 256 clusters, where this test would cost too much, all points are returned.
 CREATE OR REPLACE MACRO clustereval._border_points(members, balls, bounds, distance, p) AS TABLE
   WITH rows AS (
     SELECT member.row_no
@@ -212,20 +197,24 @@ CREATE OR REPLACE MACRO clustereval._border_points(members, balls, bounds, dista
 -- One row per partition (partition_no), with its n points and the axes of the grids that find near
 -- points: axes, a list of the (at most) seven coordinates of largest variance, as indices from 1,
 -- in descending order; deviations, a list of their standard deviations; deviation, the largest;
--- origin, the vector where cell 0 starts. The parameters name the tables of _coordinate_moments
--- (one row per cluster and coordinate), _measured_clusters and _bounding_balls (one per cluster).
-CREATE OR REPLACE MACRO clustereval._grid_axes(coordinates, clusters, balls) AS TABLE
-  WITH variances AS (
+-- origin, the vector where cell 0 starts. clusters: rows of _point_clusters with points.
+CREATE OR REPLACE MACRO clustereval._grid_axes(clusters, balls) AS TABLE
+  WITH coordinates AS (
+    SELECT
+      number,
+      CAST(n AS DOUBLE) AS n,
+      unnest(range(1, len(mean) + 1)) AS i,
+      unnest(mean) AS center,
+      unnest(own.variances) AS variance
+    FROM query_table(clusters) AS own
+  ),
+  variances AS (
     SELECT
       ball.partition_no, coordinate.i, SUM(coordinate.n) AS n,
       SUM(coordinate.n * coordinate.variance) / SUM(coordinate.n)
         + clustereval._variance(coordinate.center) AS variance
-    FROM query_table(coordinates) AS coordinate
-    JOIN query_table(clusters) AS cluster
-      ON cluster.partition_key IS NOT DISTINCT FROM coordinate.partition_key
-      AND cluster.cluster IS NOT DISTINCT FROM coordinate.cluster
-      AND cluster.singleton_no = coordinate.singleton_no
-    JOIN query_table(balls) AS ball ON ball.number = cluster.number
+    FROM coordinates AS coordinate
+    JOIN query_table(balls) AS ball ON ball.number = coordinate.number
     GROUP BY ball.partition_no, coordinate.i
   )
   SELECT
@@ -257,7 +246,7 @@ CREATE OR REPLACE MACRO clustereval._grid_cell(x, origin, axes, width) AS
 -- One row per partition (partition_no): separation, an upper bound of the smallest _metric distance
 -- between points of different clusters. It is the smallest distance within a cell of a grid, or the
 -- given bound if that is smaller. The cells are 1.5 times as wide as the bound, so that a border
--- divides few of the nearest pairs. members, bounds, axes: as for _separations_by_grid.
+-- divides few of the nearest pairs.
 CREATE OR REPLACE MACRO clustereval._separations_within_cells(
   members, bounds, axes, distance, p
 ) AS TABLE
@@ -297,8 +286,7 @@ CREATE OR REPLACE MACRO clustereval._separations_within_cells(
 -- compared points; axes, a list of the coordinates that divide the cells, and other_axes, a list of
 -- up to two others; width of the cells; origin, the vector where cell 0 starts. Cells three times
 -- as wide as the reach have few points near a border. If such cells are too wide for the spread of
--- the points, so that there would be only few cells, the cells are as wide as the reach. bounds and
--- axes: as for _separations_by_grid.
+-- the points, so that there would be only few cells, the cells are as wide as the reach.
 CREATE OR REPLACE MACRO clustereval._separation_grids(bounds, axes) AS TABLE
   WITH grids AS (
     SELECT
@@ -343,10 +331,10 @@ CREATE OR REPLACE MACRO clustereval._cell_steps() AS TABLE
   CROSS JOIN steps AS four
   CROSS JOIN steps AS five;
 
--- One row per point and cell of the grid (cell, a hash as of _grid_cell) that may hold points
--- within reach: number and point, and the limits of their coordinates: x_1, its own, to x_1_stop on
--- the first axis; x_2_start to x_2_stop and x_3_start to x_3_stop on two axes that do not divide
--- the cells. members and grids name the tables of _border_points and _separation_grids.
+-- One row per point of members (_border_points) and cell of the grid (cell, a hash as of
+-- _grid_cell) that may hold points within reach: number and point, and the limits of their
+-- coordinates: x_1, its own, to x_1_stop on the first axis; x_2_start to x_2_stop and x_3_start to
+-- x_3_stop on two axes that do not divide the cells.
 CREATE OR REPLACE MACRO clustereval._cells_within_reach(members, grids) AS TABLE
   WITH cells AS (
     SELECT
@@ -382,12 +370,11 @@ CREATE OR REPLACE MACRO clustereval._cells_within_reach(members, grids) AS TABLE
       + 9 * (cell.last_3 - cell.first_3) + 27 * (cell.last_4 - cell.first_4)
       + 81 * (cell.last_5 - cell.first_5);
 
--- One row per partition (partition_no): separation, the smallest _metric distance between given
--- points of different clusters, or the given bound if that is smaller. No coordinate of two points
--- differs by more than their distance. In a grid, each point is compared with the points in its own
--- cell or near the border of its cell, and only in one direction along the first axis. members
--- names the points, as of _border_points, bounds the bound of each partition (separation), axes the
--- table of _grid_axes.
+-- One row per partition (partition_no): separation, the smallest _metric distance between points of
+-- different clusters of members (_border_points), or the given bound (separation of bounds) if that
+-- is smaller. No coordinate of two points differs by more than their distance. In a grid, each
+-- point is compared with the points in its own cell or near the border of its cell, and only in one
+-- direction along the first axis. axes: rows of _grid_axes.
 CREATE OR REPLACE MACRO clustereval._separations_by_grid(
   members, bounds, axes, distance, p
 ) AS TABLE
@@ -424,13 +411,11 @@ CREATE OR REPLACE MACRO clustereval._separations_by_grid(
   FROM least
   GROUP BY partition_no;
 
--- One row per partition of two clusters or more (partition_no): separation, the smallest distance
--- of points of different clusters, as a _metric value: the euclidean distance for sqeuclidean, the
--- chord for cosine, otherwise the distance itself. Pairs in a cell of a grid give a tight bound of
--- the separation: first the pairs among a sixteenth of the points, and then the pairs among all
--- points, since narrower cells hold fewer points. The parameters name the tables of
--- _points_in_balls (one row per point), _bounding_balls (one per cluster) and _grid_axes (one per
--- partition).
+-- One row per partition of two clusters or more (partition_no): separation, the smallest _metric
+-- distance of points of different clusters. Pairs in a cell of a grid give a tight bound of the
+-- separation: first the pairs among a sixteenth of the points, and then the pairs among all points,
+-- since narrower cells hold fewer points. The tables are those of _points_in_balls, _bounding_balls
+-- and _grid_axes.
 CREATE OR REPLACE MACRO clustereval._metric_separations(members, balls, axes, distance, p) AS TABLE
   WITH first_bounds AS MATERIALIZED (
     SELECT * FROM clustereval._separation_bounds(members, balls, distance, p)

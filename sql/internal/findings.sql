@@ -158,10 +158,6 @@ CREATE OR REPLACE MACRO clustereval._silhouette_as_text(silhouette, lower, upper
     END
   );
 
--- How findings treat noise: no point of noise is the nearest cluster of another.
-CREATE OR REPLACE MACRO clustereval._noise_of_findings(noise_as) AS
-  CASE WHEN noise_as = 'singletons' THEN 'drop' ELSE noise_as END;
-
 -- What you should know about the clusters of points: clusters that are not well separated or have
 -- few points, points far away from their center, coordinates of another scale, and rows that are
 -- left out.
@@ -175,54 +171,27 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   WITH __ce_arguments AS MATERIALIZED (
     SELECT * FROM clustereval._point_arguments(tbl, vector, cluster, partition_by, noise, id)
   ),
+  -- Noise as singletons is dropped, because no point of it is the nearest cluster of another.
   __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise,
-      clustereval._noise_of_findings(noise_as), missing, id
+      CASE WHEN noise_as = 'singletons' THEN 'drop' ELSE noise_as END, missing, id
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._point_origins(
-      __ce_rows, __ce_moments, distance, p, 'mean', weights
-    )
+  __ce_groups AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, 'mean', weights)
   ),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._cluster_moments(__ce_groups)),
   __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
   ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, 'mean', weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, 'mean')
-  ),
-  __ce_spreads AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_arguments, __ce_centers, clustereval._plain_distance_name(distance, p), p
-    )
-  ),
-  __ce_points_check AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
-  ),
-  __ce_centered AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
-  ),
-  __ce_gaps AS (
-    SELECT * FROM clustereval._centroid_gaps(
-      __ce_centered, clustereval._plain_distance_name(distance, p), p
-    )
-  ),
+  -- Clusters that have points.
+  __ce_centered AS (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_silhouettes AS (
     SELECT * FROM clustereval._cluster_silhouettes(
-      __ce_points, __ce_clusters, __ce_points_check, distance, p, method, 'nearest', sample_size,
-      reference_size, random_state
+      __ce_points, __ce_clusters, distance, p, method, 'nearest', sample_size, reference_size,
+      random_state
     )
   ),
   -- As singletons, noise is points and clusters, although no cluster is compared with it.
@@ -233,7 +202,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       n_dropped, n_noise,
       n_clusters + CASE WHEN noise_as = 'singletons' THEN n_noise ELSE 0 END AS n_clusters,
       total + CASE WHEN noise_as = 'cluster' THEN 0 ELSE n_noise END AS total_noise
-    FROM clustereval._point_row_counts(__ce_spreads)
+    FROM clustereval._point_row_counts(__ce_groups)
   ),
   __ce_sizes AS (
     SELECT partition_key, one.cluster, n AS cluster_size
@@ -250,10 +219,10 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     FROM __ce_clusters AS own
     JOIN __ce_row_counts AS counts
       ON counts.partition_key IS NOT DISTINCT FROM own.partition_key
-    JOIN __ce_centered AS spread
-      ON spread.partition_key IS NOT DISTINCT FROM own.partition_key
-      AND spread.cluster = own.cluster
-    LEFT JOIN __ce_gaps AS gap ON gap.number = spread.number
+    JOIN __ce_centered AS spread ON spread.number = own.number
+    LEFT JOIN clustereval._centroid_gaps(
+      __ce_centered, clustereval._plain_distance_name(distance, p), p
+    ) AS gap ON gap.number = own.number
     LEFT JOIN (
       SELECT
         number, silhouette,
@@ -377,7 +346,6 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     method, 'nearest', sample_size, reference_size, random_state,
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   ))
-    AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)
     AND (
       noise IS NOT NULL OR code = 'unnamed_noise'
       OR NOT (clustereval._looks_like_noise(cluster_key) OR clustereval._looks_like_noise(other))

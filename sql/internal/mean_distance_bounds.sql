@@ -5,29 +5,26 @@
 -- cluster and to the nearest other cluster. A target is a cluster to which the mean distance of a
 -- query is needed: its own cluster, or a cluster whose lower bound is at most the upper bound of b
 -- (b_upper). Bounds rule out the other clusters. A member is any point that is scored. The
--- parameters queries and members name CTEs of rows of _cluster_members, and clusters names a CTE of
--- rows of _cluster_moments; plain_distance is the distance in lower case. A table holds the values
--- of a function at nodes, for one cluster.
+-- parameters queries and members name CTEs of rows of _clustered_points, and clusters names a CTE
+-- of rows of _cluster_moments; plain_distance is the distance in lower case. A table holds the
+-- values of a function at nodes, for one cluster.
 
 ---------------------------------------------------------------------------------------------------
 -- Bounds from the means and variances of clusters
 ---------------------------------------------------------------------------------------------------
 
--- A lower bound x of a mean distance, lowered by the largest possible rounding error: 1e-12 of x,
--- plus rounding_error, the absolute error that rounding may have caused in the cluster's mean. The
--- result is at least 0.
+-- A lower bound x of a mean distance, at least 0, lowered by the largest possible rounding error:
+-- 1e-12 of x, plus rounding_error, the absolute error of the cluster's mean.
 CREATE OR REPLACE MACRO clustereval._minus_rounding(x, rounding_error) AS
   GREATEST(x * (1 - 1e-12) - rounding_error, 0.0);
--- An upper bound x of a mean distance, raised by the largest possible rounding error: 1e-12 of x,
--- plus rounding_error, the absolute error that rounding may have caused in the cluster's mean.
+-- An upper bound x of a mean distance, raised like _minus_rounding.
 CREATE OR REPLACE MACRO clustereval._plus_rounding(x, rounding_error) AS
   x * (1 + 1e-12) + rounding_error;
 
 -- Lower bound of the mean distance of a point to all points of a cluster. to_mean is the distance
--- from the point to the cluster's mean, radius is the mean distance of the cluster's points to that
--- mean, rounding_error is the error of the cluster's mean, and distance is the name of the distance
--- in lower case. The mean of norms is at least the norm of the mean (Jensen), which is to_mean. By
--- the triangle inequality it is also at least radius - to_mean. Euclidean distances have a better
+-- from the point to the cluster's mean, and radius is the mean distance of the cluster's points to
+-- that mean. The mean of norms is at least the norm of the mean (Jensen), which is to_mean. By the
+-- triangle inequality it is also at least radius - to_mean. Euclidean distances have a better
 -- bound, from their second moments.
 CREATE OR REPLACE MACRO clustereval._mean_distance_lower_bound(
   to_mean, radius, rounding_error, distance
@@ -37,13 +34,10 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_lower_bound(
     rounding_error
   );
 
--- Upper bound of the mean distance of a point x to all points of a cluster, from the cluster's
--- mean, its variances by coordinate and their sum total_variance. to_mean is the distance from x to
--- the mean, radius is the mean distance of the cluster's points to the mean, rounding_error is the
--- error of the mean, and `distance` is the name of the distance in lower case. The mean of roots is
--- at most the root of the mean; for euclidean this is applied to the squared distances, and for
--- cityblock to each coordinate. For other distances the bound is to_mean + radius, by the triangle
--- inequality.
+-- Upper bound of the mean distance of a point x to all points of a cluster; see
+-- _mean_distance_lower_bound. The mean of roots is at most the root of the mean; for euclidean this
+-- is applied to the squared distances, and for cityblock to each coordinate. For other distances
+-- the bound is to_mean + radius, by the triangle inequality.
 CREATE OR REPLACE MACRO clustereval._mean_distance_upper_bound(
   x, mean, variances, total_variance, to_mean, radius, rounding_error, distance
 ) AS
@@ -62,31 +56,30 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_upper_bound(
     rounding_error
   );
 
--- One row per queried point (row_no) of a partition with several clusters: b_upper, an upper bound
--- of its mean distance to the nearest other cluster, the smallest of the upper bounds for all other
--- clusters.
+-- The rows of _cross_with_clusters with to_mean, the distance of the point to the cluster's mean.
+CREATE OR REPLACE MACRO clustereval._distances_to_means(
+  queries, clusters, plain_distance, p
+) AS TABLE
+  SELECT *, clustereval._unchecked_distance(point, mean, plain_distance, p) AS to_mean
+  FROM clustereval._cross_with_clusters(queries, clusters);
+
+-- One row per queried point (row_no) of a partition with several clusters: b_upper, the smallest of
+-- the upper bounds of its mean distances to other clusters.
 CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
   queries, clusters, plain_distance, p
 ) AS TABLE
-  WITH other_clusters AS NOT MATERIALIZED (
-    SELECT
-      *,
-      clustereval._unchecked_distance(point, mean, plain_distance, p) AS to_mean
-    FROM clustereval._cross_with_clusters(queries, clusters)
-    WHERE target <> number
-  )
   SELECT
     row_no,
     MIN(clustereval._mean_distance_upper_bound(
       point, mean, variances, total_variance, to_mean, mean_distance, rounding_error, plain_distance
     )) AS b_upper
-  FROM other_clusters
+  FROM clustereval._distances_to_means(queries, clusters, plain_distance, p)
+  WHERE target <> number
   GROUP BY row_no;
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
 -- be the nearest other: its lower bound is at most b_upper of nearest_bounds
--- (_nearest_upper_bounds). lower and upper are bounds on the mean distance between point and
--- cluster, from the means and variances of clusters.
+-- (_nearest_upper_bounds). lower and upper bound the mean distance between point and cluster.
 CREATE OR REPLACE MACRO clustereval._bounded_targets(
   queries, clusters, nearest_bounds, plain_distance, p
 ) AS TABLE
@@ -95,19 +88,13 @@ CREATE OR REPLACE MACRO clustereval._bounded_targets(
     FROM query_table(queries) AS query
     LEFT JOIN query_table(nearest_bounds) AS nearest ON nearest.row_no = query.row_no
   ),
-  measured AS NOT MATERIALIZED (
-    SELECT
-      *,
-      clustereval._unchecked_distance(point, mean, plain_distance, p) AS to_mean
-    FROM clustereval._cross_with_clusters(limited_queries, clusters)
-  ),
   lower_bounds AS NOT MATERIALIZED (
     SELECT
       *,
       clustereval._mean_distance_lower_bound(
         to_mean, mean_distance, rounding_error, plain_distance
       ) AS lower
-    FROM measured
+    FROM clustereval._distances_to_means(limited_queries, clusters, plain_distance, p)
   )
   SELECT
     row_no, number, target, lower,
@@ -164,16 +151,10 @@ CREATE OR REPLACE MACRO clustereval._second_moments(members, clusters) AS TABLE
   FROM matrix_rows
   GROUP BY number;
 
--- w'Mw, a number, for a vector w and a matrix M, given as the list of its rows.
-CREATE OR REPLACE MACRO clustereval._quadratic_form(w, matrix) AS
-  list_inner_product(
-    w, list_transform(matrix, lambda __ce_matrix_row: list_inner_product(__ce_matrix_row, w))
-  );
-
 -- Lower bound of the mean of sqrt(Z), for a random variable Z >= 0 (a squared distance) with mean m
--- and a variance of at most `variance`. It is lowered by rounding_error (see _minus_rounding). With
--- t = Z / m, sqrt(t) is at least 1 + (t - 1)/2 - (t - 1)^2/2, and its mean at least 1 - variance /
--- (2 m^2). The bound is 0 if m is too small or the variance too large for a DOUBLE.
+-- and a variance of at most `variance`. With t = Z / m, sqrt(t) is at least 1 + (t - 1)/2 - (t -
+-- 1)^2/2, and its mean at least 1 - variance / (2 m^2). The bound is 0 if m is too small or the
+-- variance too large for a DOUBLE.
 CREATE OR REPLACE MACRO clustereval._root_mean_lower_bound(m, variance, rounding_error) AS
   CASE
     WHEN m < 1e-140 OR NOT isfinite(variance) THEN 0.0
@@ -233,9 +214,9 @@ CREATE OR REPLACE MACRO clustereval._variance_bounds(moments, clusters) AS TABLE
   FROM terms;
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
--- be the nearest other in euclidean distance, because the bounds of variance_bounds
--- (_variance_bounds) do not put it beyond b_upper of nearest_bounds (_nearest_upper_bounds). The
--- row also has the query's point and b_upper.
+-- be the nearest other in euclidean distance, because variance_bounds (_variance_bounds) do not put
+-- it beyond b_upper of nearest_bounds (_nearest_upper_bounds). The row also has the query's point
+-- and b_upper.
 CREATE OR REPLACE MACRO clustereval._screened_targets(
   queries, clusters, nearest_bounds, variance_bounds
 ) AS TABLE
@@ -286,11 +267,10 @@ CREATE OR REPLACE MACRO clustereval._screened_targets(
     ) <= b_upper
   END;
 
--- The rows of screened (_screened_targets) that closer bounds do not rule out: one row for each
--- queried point (row_no) and each cluster (target) that is its own (number) or may be the nearest
--- other in euclidean distance. lower and upper are bounds on the mean distance between point and
--- cluster, from the covariances in moments (_second_moments). No join by row_no follows the join
--- with the matrices, because beyond the memory limit it would write a matrix to disk for every row.
+-- The rows of screened (_screened_targets) that the covariances in moments (_second_moments) do not
+-- rule out, with bounds lower and upper of the mean distance between point and cluster. No join by
+-- row_no follows the join with the matrices, because beyond the memory limit it would write a
+-- matrix to disk for every row.
 CREATE OR REPLACE MACRO clustereval._refined_targets(screened, clusters, moments) AS TABLE
   WITH measured AS NOT MATERIALIZED (
     SELECT
@@ -298,7 +278,7 @@ CREATE OR REPLACE MACRO clustereval._refined_targets(screened, clusters, moments
       cluster.total_variance, cluster.rounding_error,
       list_distance(pair.point, cluster.mean) AS to_mean,
       moment.matrix,
-      -- This is a separate column, because inside the lambda of _quadratic_form it would be
+      -- This is a separate column, because inside the lambda below it would be
       -- computed for each row of the matrix.
       list_append(
         list_transform(pair.point, lambda x, i: -2 * (x - cluster.mean[i])),
@@ -317,7 +297,10 @@ CREATE OR REPLACE MACRO clustereval._refined_targets(screened, clusters, moments
           WHEN matrix IS NOT NULL
           THEN clustereval._root_mean_lower_bound(
             to_mean * to_mean + total_variance,
-            clustereval._quadratic_form(factors, matrix),
+            list_inner_product(
+              factors,
+              list_transform(matrix, lambda matrix_row: list_inner_product(matrix_row, factors))
+            ),
             rounding_error
           )
         END
@@ -330,8 +313,7 @@ CREATE OR REPLACE MACRO clustereval._refined_targets(screened, clusters, moments
   WHERE target = number OR lower <= b_upper;
 
 -- One row per queried point (row_no): bounds on its mean distances to the other points of its own
--- cluster (a_lower, a_upper) and to the nearest other cluster (b_lower, b_upper). bounds: rows of
--- _mean_distance_bounds, one for each cluster that may be the nearest.
+-- cluster and to the nearest other cluster. bounds: rows of _mean_distance_bounds.
 CREATE OR REPLACE MACRO clustereval._means_of_bounds(bounds, clusters) AS TABLE
   WITH grouped AS (
     SELECT
@@ -473,19 +455,16 @@ CREATE OR REPLACE MACRO clustereval._table_interval(z, scale) AS
     ELSE 0
   END;
 
--- Value at z of the chord over an interval of a table (_cityblock_tables), an upper bound of the
--- mean distance along one coordinate. z is the coordinate minus the cluster's mean, scale the nodes
--- per unit, interval_no the interval's number (_table_interval). node_values is the list
--- value_list, for all coordinates; `after` is the number of its values before those of this
--- coordinate.
+-- Value at z of the chord over an interval (_table_interval) of a table (_cityblock_tables), an
+-- upper bound of the mean distance along one coordinate. node_values is the list value_list;
+-- `after` is the number of its values before those of this coordinate.
 CREATE OR REPLACE MACRO clustereval._chord_value(node_values, z, scale, interval_no, after) AS
   node_values[after + interval_no]
   + (node_values[after + interval_no + 1] - node_values[after + interval_no])
     * (z * scale + 17 - interval_no);
 
 -- Upper bound of the mean cityblock distance of a point x to all points of a cluster, from its mean
--- and variances by coordinate, and from its lists scales and value_list (node_values) of
--- _cityblock_tables.
+-- and variances, and from its scales and value_list (node_values) of _cityblock_tables.
 CREATE OR REPLACE MACRO clustereval._table_upper_bound(x, mean, variances, scales, node_values) AS
   list_sum(list_transform(
     x,
@@ -498,8 +477,8 @@ CREATE OR REPLACE MACRO clustereval._table_upper_bound(x, mean, variances, scale
       )
     END
   ));
--- Lower bound of the mean cityblock distance of a point x to all points of a cluster, from its
--- mean, and from its lists scales, value_list (node_values) and gaps of _cityblock_tables.
+-- Lower bound of the mean cityblock distance of a point x to all points of a cluster; see
+-- _table_upper_bound.
 CREATE OR REPLACE MACRO clustereval._table_lower_bound(x, mean, scales, node_values, gaps) AS
   list_sum(list_transform(
     x,
@@ -566,9 +545,7 @@ CREATE OR REPLACE MACRO clustereval._table_targets(queries, clusters, tables) AS
     ) <= query.b_upper
   END;
 
--- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
--- be the nearest other in cityblock distance: by _table_targets, or by _bounded_targets if clusters
--- are small and many.
+-- The rows of _table_targets, or of _bounded_targets if clusters are small and many.
 CREATE OR REPLACE MACRO clustereval._cityblock_targets(queries, members, clusters) AS TABLE
   WITH join_choice AS MATERIALIZED (SELECT * FROM clustereval._prefer_list_join(clusters)),
   tables AS MATERIALIZED (SELECT * FROM clustereval._cityblock_tables(members, clusters)),
@@ -592,21 +569,46 @@ CREATE OR REPLACE MACRO clustereval._cityblock_targets(queries, members, cluster
   FROM clustereval._bounded_targets(bound_queries, clusters, nearest_bounds, 'cityblock', 1);
 
 ---------------------------------------------------------------------------------------------------
+-- Targets if b is not the mean distance to the nearest cluster
+---------------------------------------------------------------------------------------------------
+
+-- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
+-- be the furthest, because its upper bound is at least the largest lower bound of another cluster.
+CREATE OR REPLACE MACRO clustereval._furthest_targets(
+  queries, clusters, plain_distance, p
+) AS TABLE
+  -- The largest of the lower bounds for all other clusters.
+  WITH furthest_bounds AS MATERIALIZED (
+    SELECT
+      row_no,
+      MAX(clustereval._mean_distance_lower_bound(
+        to_mean, mean_distance, rounding_error, plain_distance
+      )) AS b_lower
+    FROM clustereval._distances_to_means(queries, clusters, plain_distance, p)
+    WHERE target <> number
+    GROUP BY row_no
+  ),
+  limited_queries AS NOT MATERIALIZED (
+    SELECT query.*, furthest.b_lower
+    FROM query_table(queries) AS query
+    LEFT JOIN furthest_bounds AS furthest ON furthest.row_no = query.row_no
+  )
+  SELECT row_no, number, target
+  FROM clustereval._distances_to_means(limited_queries, clusters, plain_distance, p)
+  WHERE CASE
+    WHEN target = number THEN TRUE
+    ELSE clustereval._mean_distance_upper_bound(
+      point, mean, variances, total_variance, to_mean, mean_distance, rounding_error, plain_distance
+    ) >= b_lower
+  END;
+
+---------------------------------------------------------------------------------------------------
 -- Bounds of every query
 ---------------------------------------------------------------------------------------------------
 
--- Text of a query, SELECT * FROM a CTE of _mean_distance_bounds: for euclidean (also minkowski of
--- order p = 2) the CTE with bounds from covariances, otherwise the CTE with bounds from variances.
--- The other CTE is neither bound nor run.
-CREATE OR REPLACE MACRO clustereval._select_bounds(distance, p) AS
-  concat('SELECT * FROM ', CASE
-    WHEN clustereval._plain_distance_name(distance, p) = 'euclidean' THEN 'refined'
-    ELSE 'bounded'
-  END);
-
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
 -- be the nearest other: the bounds lower and upper of its mean distance to all points of that
--- cluster, from moments of clusters, without any distance between two points.
+-- cluster, without any distance between two points.
 CREATE OR REPLACE MACRO clustereval._mean_distance_bounds(
   queries, members, clusters, plain_distance, p
 ) AS TABLE
@@ -626,4 +628,6 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_bounds(
     SELECT * FROM clustereval._refined_targets(screened, clusters, moments)
   )
   SELECT row_no, number, target, lower, upper
-  FROM query(clustereval._select_bounds(plain_distance, p));
+  FROM query(CASE plain_distance
+    WHEN 'euclidean' THEN 'SELECT * FROM refined' ELSE 'SELECT * FROM bounded'
+  END);

@@ -6,96 +6,38 @@
 -- if they are exact, and neighbor (the cluster of b, NULL if only bounds are known or if b is for
 -- all other clusters). A query is a point whose silhouette is computed; a target is a cluster to
 -- which its mean distance is needed; a member is any point that is scored (see
--- point_silhouettes.sql). The parameters queries and members name CTEs of rows of _cluster_members,
--- and clusters names a CTE of rows of _cluster_moments; plain_distance is a name of
--- _plain_distance_name.
+-- point_silhouettes.sql). The parameters queries and members name CTEs of rows of
+-- _clustered_points, and clusters names a CTE of rows of _cluster_moments; plain_distance is a name
+-- of _plain_distance_name.
 
 ---------------------------------------------------------------------------------------------------
--- Clusters and their points
+-- Clusters
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster that has points: its key, number, size (n) and moments, from the rows of
--- _coordinate_moments and _cluster_spreads.
---   mean            mean of each coordinate
---   center          mean, for cosine scaled to length 1
---   variances       variance of each coordinate; their sum is total_variance
---   mean_distance   mean distance of its points to center
+-- One row per cluster that has points, from groups, the rows of _point_clusters: partition_key,
+-- cluster, number, partition_no, n, n_zero_vectors, n_clusters, n_all_clusters, mean, center,
+-- variances, total_variance and mean_distance of these, and
 --   rounding_error  error that rounding may have caused in mean
---   partition_no    least number of the clusters of its partition, which has n_clusters
---                   clusters and total points; n_all_clusters: of all partitions
 --   origin          point near those of the partition, relative to which coordinates are small
---   few_clusters    TRUE if there is one partition, of few clusters: their distances to the
---                   2,048 points that DuckDB takes at a time have at most 16 MB
-CREATE OR REPLACE MACRO clustereval._cluster_moments(coordinates, spreads, distance) AS TABLE
-  -- One row per cluster with the mean and the variances of its coordinates.
-  WITH means AS (
-    SELECT
-      partition_key, cluster, singleton_no,
-      clustereval._compensated_sum(variance) AS total_variance,
-      list(variance ORDER BY i ASC NULLS LAST) AS variances,
-      list(center ORDER BY i ASC NULLS LAST) AS mean
-    FROM query_table(coordinates)
-    GROUP BY partition_key, cluster, singleton_no
-  ),
-  -- Clusters with their number, in the order of their keys.
-  numbered AS (
-    SELECT
-      means.*,
-      spread.n, spread.n_zero_vectors,
-      CASE
-        WHEN means.total_variance = 0 THEN 0.0 ELSE spread.distances / spread.n
-      END AS mean_distance,
-      row_number() OVER (
-        ORDER BY
-          means.partition_key ASC NULLS LAST, means.cluster ASC NULLS LAST,
-          means.singleton_no ASC NULLS LAST
-      ) AS number
-    FROM means
-    JOIN query_table(spreads) AS spread
-      ON spread.partition_key IS NOT DISTINCT FROM means.partition_key
-      AND spread.cluster IS NOT DISTINCT FROM means.cluster
-      AND spread.singleton_no = means.singleton_no
-  )
+--   few_clusters    use_lists of its points (_clustered_points)
+--   total           number of points of its partition
+CREATE OR REPLACE MACRO clustereval._cluster_moments(groups) AS TABLE
   SELECT
-    *,
-    clustereval._center_direction(mean, distance) AS center,
+    partition_key, cluster, number, partition_no, n, n_zero_vectors, n_clusters, n_all_clusters,
+    mean, center, variances, total_variance,
+    CASE WHEN total_variance = 0 THEN 0.0 ELSE mean_distance END AS mean_distance,
     CASE
       WHEN total_variance = 0 THEN 0.0 ELSE 4e-15 * clustereval._norm(mean)
     END AS rounding_error,
-    MIN(number) OVER (PARTITION BY partition_key) AS partition_no,
     first_value(mean) OVER (PARTITION BY partition_key ORDER BY number ASC NULLS LAST) AS origin,
-    COUNT(*) OVER () AS n_all_clusters,
-    COUNT(*) OVER (PARTITION BY partition_key) AS n_clusters,
-    COUNT(*) OVER (PARTITION BY partition_key) = COUNT(*) OVER () AND COUNT(*) OVER () <= 1024
-      AS few_clusters,
+    n_clusters = n_all_clusters AND n_clusters <= 1024 AS few_clusters,
     CAST(SUM(n) OVER (PARTITION BY partition_key) AS BIGINT) AS total
-  FROM numbered;
-
--- One row per member, which is a point that is scored: number and partition_no of its cluster
--- (_cluster_moments), row_no (row number), point, id, has_default_id (no id was given), and
--- use_lists, the few_clusters of its cluster. points are the rows of _points, and points_check are
--- the rows of _check_points, which raises an error for invalid points.
-CREATE OR REPLACE MACRO clustereval._cluster_members(points, clusters, points_check) AS TABLE
-  SELECT
-    cluster.number, cluster.partition_no,
-    cluster.few_clusters AS use_lists,
-    point.row_no, point.point, point.id, point.has_default_id
-  FROM query_table(points) AS point
-  JOIN query_table(clusters) AS cluster
-    ON cluster.partition_key IS NOT DISTINCT FROM point.partition_key
-    AND cluster.cluster IS NOT DISTINCT FROM point.cluster
-    AND cluster.singleton_no = point.singleton_no
-  WHERE point.kept
-    AND COALESCE((SELECT MIN(valid) FROM query_table(points_check)), TRUE);
+  FROM query_table(groups)
+  WHERE n > 0;
 
 ---------------------------------------------------------------------------------------------------
 -- Mean distances that follow from sums over clusters
 ---------------------------------------------------------------------------------------------------
-
--- TRUE if all coordinates of the vector x are 0. For nearly every vector, the first coordinate is
--- enough to decide.
-CREATE OR REPLACE MACRO clustereval._is_zero_vector(x) AS
-  CASE WHEN x[1] <> 0 THEN FALSE ELSE list_inner_product(x, x) = 0 END;
 
 -- The mean distance of a point to the other n - 1 points of its cluster, from mean_distance, its
 -- mean distance to all n points of the cluster, including itself (distance 0). 0 if n is 1.
@@ -124,8 +66,7 @@ CREATE OR REPLACE MACRO clustereval._cross_with_clusters(queries, clusters) AS T
   SELECT * FROM clustereval._join_with_clusters(queries, clusters_of_many);
 
 -- Aggregate over clusters, for the rows with is_other: by "between", the smallest mean distance
--- `distance`, the largest, or the mean distance to the points of all these clusters together, where
--- each cluster has n points.
+-- `distance`, the largest, or the mean distance to the points of all these clusters together.
 CREATE OR REPLACE MACRO clustereval._distance_between(distance, n, is_other, "between") AS
   -- FILTER computes the distance once, while CASE would compute it twice
   CASE "between"
@@ -134,9 +75,9 @@ CREATE OR REPLACE MACRO clustereval._distance_between(distance, n, is_other, "be
     ELSE SUM(distance * n) FILTER (WHERE is_other) / SUM(n) FILTER (WHERE is_other)
   END;
 
--- Aggregate over clusters: the number (target) of the cluster to which _distance_between is the
--- mean distance, the lowest in a tie; NULL if it is the mean distance to several clusters. The
--- number takes much longer to compute than the distance, which is all that a score needs.
+-- Aggregate over clusters: the number (target) of the cluster of _distance_between, the lowest in a
+-- tie; NULL if it is the mean distance to several clusters. The number takes much longer to compute
+-- than the distance, which is all that a score needs.
 CREATE OR REPLACE MACRO clustereval._neighbor_between(target, distance, is_other, "between") AS
   CASE "between"
     WHEN 'nearest' THEN clustereval._number_at_least_key(target, distance, is_other)
@@ -145,9 +86,8 @@ CREATE OR REPLACE MACRO clustereval._neighbor_between(target, distance, is_other
   END;
 
 -- One row per queried point (row_no): its exact mean distances to the other points of its own
--- cluster (a_lower and a_upper, equal) and to other clusters (b_lower and b_upper, equal, and
--- neighbor). distances is a table with the mean distance `distance` for each point and cluster
--- (target), which has n points; number is the point's own cluster.
+-- cluster and to other clusters. distances has the mean distance `distance` for each point and
+-- cluster (target), which has n points.
 CREATE OR REPLACE MACRO clustereval._own_and_other_means(distances, "between") AS TABLE
   -- Points with the distances to their own cluster and to other clusters.
   WITH grouped AS (
@@ -171,9 +111,8 @@ CREATE OR REPLACE MACRO clustereval._own_and_other_means(distances, "between") A
 
 -- One row per queried point (row_no): its mean squared distances to all points of its own cluster,
 -- number (a), and to other clusters (b, and neighbor). Such a mean is the squared distance to the
--- cluster's mean plus the cluster's total variance. queries is a table of the queried points, with
--- is_zero (a zero vector for cosine), which is passed on; clusters has one row per cluster. Rows of
--- point and cluster are grouped by point.
+-- cluster's mean plus the cluster's total variance. is_zero (a zero vector for cosine) is passed
+-- on.
 CREATE OR REPLACE MACRO clustereval._grouped_squares(queries, clusters, "between") AS TABLE
   -- Mean squared distances of points to clusters.
   WITH squares AS NOT MATERIALIZED (
@@ -265,11 +204,9 @@ CREATE OR REPLACE MACRO clustereval._own_and_other_squares(queries, clusters, "b
 CREATE OR REPLACE MACRO clustereval._from_mean_square(d, plain_distance) AS
   CASE plain_distance WHEN 'cosine' THEN clustereval._zero_if_parallel(d / 2) ELSE d END;
 
--- One row per queried point with its mean sqeuclidean or cosine distances (plain_distance): its
--- exact mean distances to the other points of its own cluster (a_lower and a_upper, equal) and to
--- other clusters (b_lower and b_upper, equal, and neighbor). Half the squared distance of unit
--- vectors is 1 - cos. A zero vector has the cosine distance 1 to all vectors except itself, so half
--- of its squared distance is too small by 1/2.
+-- One row per queried point with its mean sqeuclidean or cosine distances (plain_distance). Half
+-- the squared distance of unit vectors is 1 - cos. A zero vector has the cosine distance 1 to all
+-- vectors except itself, so half of its squared distance is too small by 1/2.
 CREATE OR REPLACE MACRO clustereval._squared_means(
   queries, clusters, plain_distance, "between"
 ) AS TABLE
@@ -277,8 +214,10 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
   WITH flagged_queries AS NOT MATERIALIZED (
     SELECT
       row_no, number, partition_no, use_lists, point,
+      -- For nearly every vector, the first coordinate is enough to decide.
       CASE
-        WHEN plain_distance = 'cosine' THEN clustereval._is_zero_vector(point) ELSE FALSE
+        WHEN plain_distance <> 'cosine' OR point[1] <> 0 THEN FALSE
+        ELSE list_inner_product(point, point) = 0
       END AS is_zero
     FROM query_table(queries)
   ),
@@ -331,8 +270,7 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
   FROM exact_means;
 
 -- One row per queried point, for method 'simplified': its distances to the center of its own
--- cluster (a_lower and a_upper, equal) and to other centers (b_lower and b_upper, equal, and
--- neighbor). These distances take the place of mean distances to points.
+-- cluster and to other centers, in place of mean distances to points.
 CREATE OR REPLACE MACRO clustereval._simplified_means(
   queries, clusters, plain_distance, p, "between"
 ) AS TABLE
@@ -351,17 +289,16 @@ CREATE OR REPLACE MACRO clustereval._simplified_means(
 
 -- One row: prefer_lists is TRUE if lists of the clusters' points are best joined to queried points
 -- on a condition that is not an equality. Such a join copies no lists, but scans all of them for
--- each point, which is slow for many small clusters. For such clusters, an equi-join with one row
--- per point is better. clusters is a table with one row per cluster, where n is its number of
--- points.
+-- each point, which is slow for many small clusters; for these, an equi-join with one row per point
+-- is better.
 CREATE OR REPLACE MACRO clustereval._prefer_list_join(clusters) AS TABLE
   SELECT
     SUM(ceil(n / 512.0)) <= 4 * SUM(pow(n, 2)) / SUM(n) + 64 AS prefer_lists
   FROM query_table(clusters);
 
--- One row per queried point (row_no): targets, the list of the clusters (numbers) to which its mean
--- distance is needed, and number, its own cluster. The table targets has one row for each such
--- point and cluster (target).
+-- One row per queried point (row_no): number, its own cluster, and targets, the list of the
+-- clusters to which its mean distance is needed. targets has one row for each such point and
+-- cluster (target).
 CREATE OR REPLACE MACRO clustereval._target_lists(targets) AS TABLE
   SELECT
     row_no,
@@ -370,45 +307,26 @@ CREATE OR REPLACE MACRO clustereval._target_lists(targets) AS TABLE
   FROM query_table(targets)
   GROUP BY row_no;
 
--- One row per queried point: row_no, point, number (its cluster) and targets, the list of the
--- clusters to which its mean distance is needed, from target_lists (_target_lists). No rows if
--- join_choice, the row of _prefer_list_join, prefers an equi-join.
-CREATE OR REPLACE MACRO clustereval._queries_with_target_lists(
-  queries, target_lists, join_choice
-) AS TABLE
-  SELECT
-    query.row_no, query.point, query.number, target_list.targets
-  FROM query_table(queries) AS query
-  JOIN query_table(target_lists) AS target_list ON target_list.row_no = query.row_no
-  JOIN query_table(join_choice) AS choice ON choice.prefer_lists;
-
--- One row for each queried point and each cluster to which its mean distance is needed (target),
--- unnested from target_lists (_target_lists); number is the point's own cluster. No rows if
--- join_choice, the row of _prefer_list_join, prefers lists, because then _queries_with_target_lists
--- has them.
-CREATE OR REPLACE MACRO clustereval._query_target_pairs(queries, target_lists, join_choice) AS TABLE
-  SELECT
-    query.row_no, query.point, query.number,
-    unnest(target_list.targets) AS target
-  FROM query_table(queries) AS query
-  JOIN query_table(target_lists) AS target_list ON target_list.row_no = query.row_no
-  JOIN query_table(join_choice) AS choice ON NOT choice.prefer_lists;
-
 -- One row for each queried point (row_no, of cluster number) and each cluster target that
 -- target_lists (_target_lists) lists for it: the sum of its distances to the cluster's points
--- (sum). Every distance is computed. The cluster's points are either in lists of 512, or one row
--- each (see _prefer_list_join).
+-- (sum). The cluster's points are either in lists of 512, or one row each (see _prefer_list_join).
 CREATE OR REPLACE MACRO clustereval._distance_sums(
   queries, members, clusters, target_lists, plain_distance, p
 ) AS TABLE
   WITH join_choice AS MATERIALIZED (SELECT * FROM clustereval._prefer_list_join(clusters)),
+  -- No rows if single points are to be joined.
   list_queries AS NOT MATERIALIZED (
-    SELECT *
-    FROM clustereval._queries_with_target_lists(queries, target_lists, join_choice)
+    SELECT query.row_no, query.point, query.number, target_list.targets
+    FROM query_table(queries) AS query
+    JOIN query_table(target_lists) AS target_list ON target_list.row_no = query.row_no
+    JOIN join_choice AS choice ON choice.prefer_lists
   ),
+  -- No rows if lists are to be joined.
   pair_queries AS NOT MATERIALIZED (
-    SELECT *
-    FROM clustereval._query_target_pairs(queries, target_lists, join_choice)
+    SELECT query.row_no, query.point, query.number, unnest(target_list.targets) AS target
+    FROM query_table(queries) AS query
+    JOIN query_table(target_lists) AS target_list ON target_list.row_no = query.row_no
+    JOIN join_choice AS choice ON NOT choice.prefer_lists
   ),
   chunked_members AS (
     SELECT
@@ -443,11 +361,9 @@ CREATE OR REPLACE MACRO clustereval._distance_sums(
   FROM partial_sums
   GROUP BY row_no, number, target;
 
--- Like _distance_sums, for cityblock: one row for each queried point (row_no) and each cluster
--- target that target_lists lists for it, with the sum of its distances to the cluster's points
--- (sum), here from running sums of each sorted coordinate. If m of n values with sum s out of a
--- total t are at most x, their distances to x add up to m x - s, and those of the others to t - s -
--- (n - m) x. Coordinates are deviations from the cluster's mean.
+-- The rows of _distance_sums for cityblock, from running sums of each sorted coordinate. If m of n
+-- values with sum s out of a total t are at most x, their distances to x add up to m x - s, and
+-- those of the others to t - s - (n - m) x. Coordinates are deviations from the cluster's mean.
 CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
   queries, members, clusters, target_lists
 ) AS TABLE
@@ -528,31 +444,6 @@ CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
   JOIN totals ON totals.key = query.key
   GROUP BY query.row_no, query.number, query.target;
 
--- A table of exact mean distances, where sums has the sums of distances by point and cluster
--- (_distance_sums).
-CREATE OR REPLACE MACRO clustereval._means_of_sums(sums, clusters, "between") AS TABLE
-  WITH target_distances AS NOT MATERIALIZED (
-    SELECT
-      query.row_no, query.number, query.target, cluster.n,
-      CASE
-        WHEN query.target <> query.number THEN query.sum / cluster.n
-        WHEN cluster.n = 1 THEN 0.0
-        ELSE query.sum / (cluster.n - 1)
-      END AS distance
-    FROM query_table(sums) AS query
-    JOIN query_table(clusters) AS cluster ON cluster.number = query.target
-  )
-  SELECT * FROM clustereval._own_and_other_means(target_distances, "between");
-
--- Text of a query, SELECT * FROM a CTE of _exact_means with sums of distances: for cityblock (also
--- minkowski of order p = 1) the CTE that sorts coordinates, otherwise the CTE that computes each
--- distance. The other CTE is neither bound nor run.
-CREATE OR REPLACE MACRO clustereval._select_sums(distance, p) AS
-  concat('SELECT * FROM ', CASE
-    WHEN clustereval._plain_distance_name(distance, p) = 'cityblock' THEN 'sorted_sums'
-    ELSE 'direct_sums'
-  END);
-
 -- A table of exact mean distances. For each point, the distances to all points of the clusters in
 -- its list in target_lists (_target_lists) are summed.
 CREATE OR REPLACE MACRO clustereval._exact_means(
@@ -566,5 +457,20 @@ CREATE OR REPLACE MACRO clustereval._exact_means(
   sorted_sums AS NOT MATERIALIZED (
     SELECT * FROM clustereval._sorted_distance_sums(queries, members, clusters, target_lists)
   ),
-  sums AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_sums(plain_distance, p)))
-  SELECT * FROM clustereval._means_of_sums(sums, clusters, "between");
+  sums AS NOT MATERIALIZED (
+    SELECT * FROM query(CASE plain_distance
+      WHEN 'cityblock' THEN 'SELECT * FROM sorted_sums' ELSE 'SELECT * FROM direct_sums'
+    END)
+  ),
+  target_distances AS NOT MATERIALIZED (
+    SELECT
+      query.row_no, query.number, query.target, cluster.n,
+      CASE
+        WHEN query.target <> query.number THEN query.sum / cluster.n
+        WHEN cluster.n = 1 THEN 0.0
+        ELSE query.sum / (cluster.n - 1)
+      END AS distance
+    FROM sums AS query
+    JOIN query_table(clusters) AS cluster ON cluster.number = query.target
+  )
+  SELECT * FROM clustereval._own_and_other_means(target_distances, "between");

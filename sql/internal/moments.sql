@@ -22,9 +22,7 @@ CREATE OR REPLACE MACRO clustereval._block_means(x, x_past_8, block_offset) AS [
     fsum(x_past_8[block_offset + 13]) / COUNT(*), fsum(x_past_8[block_offset + 14]) / COUNT(*),
     fsum(x_past_8[block_offset + 15]) / COUNT(*), fsum(x_past_8[block_offset + 16]) / COUNT(*)
 ];
--- Aggregate over rows with a vector x: list of 16 numbers, the medians of its coordinates
--- block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in _block_means: x,
--- or NULL for x of at most 8 coordinates.
+-- Like _block_means: medians.
 CREATE OR REPLACE MACRO clustereval._block_medians(x, x_past_8, block_offset) AS [
     median(x[block_offset + 1]), median(x[block_offset + 2]), median(x[block_offset + 3]),
     median(x[block_offset + 4]), median(x[block_offset + 5]), median(x[block_offset + 6]),
@@ -34,9 +32,7 @@ CREATE OR REPLACE MACRO clustereval._block_medians(x, x_past_8, block_offset) AS
     median(x_past_8[block_offset + 13]), median(x_past_8[block_offset + 14]),
     median(x_past_8[block_offset + 15]), median(x_past_8[block_offset + 16])
 ];
--- Aggregate over rows with a vector x: list of 16 numbers, the smallest values of its coordinates
--- block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in _block_means: x,
--- or NULL for x of at most 8 coordinates.
+-- Like _block_means: smallest values.
 CREATE OR REPLACE MACRO clustereval._block_minima(x, x_past_8, block_offset) AS [
     min(x[block_offset + 1]), min(x[block_offset + 2]), min(x[block_offset + 3]),
     min(x[block_offset + 4]), min(x[block_offset + 5]), min(x[block_offset + 6]),
@@ -46,9 +42,7 @@ CREATE OR REPLACE MACRO clustereval._block_minima(x, x_past_8, block_offset) AS 
     min(x_past_8[block_offset + 13]), min(x_past_8[block_offset + 14]),
     min(x_past_8[block_offset + 15]), min(x_past_8[block_offset + 16])
 ];
--- Aggregate over rows with a vector x: list of 16 numbers, the largest values of its coordinates
--- block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in _block_means: x,
--- or NULL for x of at most 8 coordinates.
+-- Like _block_means: largest values.
 CREATE OR REPLACE MACRO clustereval._block_maxima(x, x_past_8, block_offset) AS [
     max(x[block_offset + 1]), max(x[block_offset + 2]), max(x[block_offset + 3]),
     max(x[block_offset + 4]), max(x[block_offset + 5]), max(x[block_offset + 6]),
@@ -61,9 +55,7 @@ CREATE OR REPLACE MACRO clustereval._block_maxima(x, x_past_8, block_offset) AS 
 -- Aggregate: population variance of the finite values of a column x. var_pop would raise its own
 -- error for infinite values; here _check_points reports them.
 CREATE OR REPLACE MACRO clustereval._variance(x) AS var_pop(CASE WHEN isfinite(x) THEN x END);
--- Aggregate over rows with a vector x: list of 16 numbers, the population variances of its
--- coordinates block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in
--- _block_means: x, or NULL for x of at most 8 coordinates.
+-- Like _block_means: population variances.
 CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) AS [
     clustereval._variance(x[block_offset + 1]), clustereval._variance(x[block_offset + 2]),
     clustereval._variance(x[block_offset + 3]), clustereval._variance(x[block_offset + 4]),
@@ -79,14 +71,14 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) 
     clustereval._variance(x_past_8[block_offset + 16])
 ];
 
--- One row per cluster and block of 16 coordinates, those after block_offset: the cluster's key
+-- One row per cluster and block of 16 coordinates, those after block_offset: its key
 -- (partition_key, cluster, singleton_no), number of points n and dimensions dims, the sum of all
--- squared coordinates (squares, in the first block), and lists of numbers for the coordinates:
--- means_or_medians (medians if center is 'median'), anchors (values of some point), variances,
--- minima and maxima, all without weights. The lists that a caller does not use cost nothing.
--- points: rows of _points or _move_points. The first block needs no unnest. The points are read
--- again for later blocks only if some point has them, because a join with no rows ends immediately.
--- If the points differ in length, coordinates may lack, and the caller raises an error.
+-- squared coordinates (squares, in the first block), and lists of numbers for the coordinates,
+-- without weights: means_or_medians, anchors (values of some point), variances, minima and maxima.
+-- Lists that a caller does not use cost nothing. points: rows of _points or _move_points. The first
+-- block needs no unnest. The points are read again for later blocks only if some point has them,
+-- because a join with no rows ends immediately. If the points differ in length, coordinates may
+-- lack, and the caller raises an error.
 CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
   WITH kept_points AS NOT MATERIALIZED (
     SELECT partition_key, cluster, singleton_no, unweighted AS x
@@ -131,12 +123,11 @@ CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
 CREATE OR REPLACE MACRO clustereval._snap(x, anchor) AS
   CASE WHEN abs(x - anchor) <= 1e-15 * abs(anchor) THEN anchor ELSE x END;
 
--- One row per cluster and coordinate (i, from 1): the cluster's key (partition_key, cluster,
--- singleton_no), its number of points n and sum of all squared coordinates (squares; NULL for i
--- above 16), and of the coordinate, without weights: anchor, the value of a point; center, its mean
--- or median by the option of that name, the population variance, the smallest and the largest value
--- (low, high). The center and the variance of equal numbers are that number and 0.
--- points: rows of _points or _move_points.
+-- One row per cluster and coordinate (i, from 1), without weights: the cluster's key, its number of
+-- points n and sum of all squared coordinates (squares; NULL for i above 16); anchor, the value of
+-- a point; center, the mean or median by the option of that name; the population variance; and the
+-- smallest and the largest value (low, high). The center and the variance of equal numbers are that
+-- number and 0. points: rows of _points or _move_points.
 CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
   -- One row per cluster and coordinate, with the coordinate's place in the lists.
   WITH block_places AS (
@@ -200,11 +191,10 @@ CREATE OR REPLACE MACRO clustereval._unnested_moments(points, center) AS TABLE
 -- Origins
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition whose extents have to be known: partition_key. Usually there is no such
--- partition. A partition has a row only if a cluster is narrow, with coordinates that vary by less
--- than about 1/4096 of their size, or has no spread, or if a distance might overflow or underflow,
--- or if a coordinate is not finite. For cosine there are no rows. moments: rows of
--- _coordinate_moments; the other parameters are options.
+-- One row per partition whose extents have to be known: partition_key. Usually there is none, and
+-- for cosine never: a cluster is narrow, with coordinates that vary by less than about 1/4096 of
+-- their size, or has no spread, or a distance might overflow or underflow, or a coordinate is not
+-- finite. moments: rows of _coordinate_moments.
 CREATE OR REPLACE MACRO clustereval._suspect_partitions(
   moments, distance, p, center, weights
 ) AS TABLE
@@ -307,8 +297,8 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, wei
   FROM squares;
 
 -- Origins that are subtracted from points: the rows of _partition_origins. points: rows of _points;
--- moments: the rows of _coordinate_moments of these points. The points are read again only for the
--- partitions whose extents have to be known.
+-- moments: their _coordinate_moments. The points are read again only for the partitions whose
+-- extents have to be known.
 CREATE OR REPLACE MACRO clustereval._point_origins(
   points, moments, distance, p, center, weights
 ) AS TABLE
@@ -324,8 +314,8 @@ CREATE OR REPLACE MACRO clustereval._point_origins(
   SELECT * FROM clustereval._partition_origins(extents, distance, p, weights);
 
 -- Points from which the origin of their partition is subtracted: the rows of _points (rows), where
--- the vectors point and unweighted are moved: the origin of their partition is subtracted, if the
--- partition has one among the rows of _partition_origins (origins).
+-- point and unweighted are moved if the partition has an origin among the rows of
+-- _partition_origins (origins).
 CREATE OR REPLACE MACRO clustereval._move_points(rows, origins, weights) AS TABLE
   -- Points from which the origin of their partition is subtracted.
   WITH moved_rows AS NOT MATERIALIZED (
@@ -350,7 +340,7 @@ CREATE OR REPLACE MACRO clustereval._move_points(rows, origins, weights) AS TABL
   FROM moved_rows;
 
 -- The rows moments of _coordinate_moments in the units of point: multiplied by the factors of
--- weights, which were not part of the rounding of the means. distance, p and weights are options.
+-- weights, which were not part of the rounding of the means.
 CREATE OR REPLACE MACRO clustereval._scale_moments(moments, distance, p, weights) AS TABLE
   -- Moments with the weight factor of their coordinate.
   WITH factors AS (
@@ -373,10 +363,9 @@ CREATE OR REPLACE MACRO clustereval._scale_moments(moments, distance, p, weights
 CREATE OR REPLACE MACRO clustereval._check_extent(center, overflows) AS
   CASE WHEN overflows THEN NULL ELSE center END;
 
--- One row per cluster and coordinate with its moments: _scale_moments of points, the rows of
--- _move_points. moments, the rows of _coordinate_moments of the points before they were moved, are
--- used for the partitions that are not in origins (_partition_origins). The points of the other
--- partitions are read again.
+-- One row per cluster and coordinate with its moments: _scale_moments of points (_move_points).
+-- moments, the _coordinate_moments before the move, are used for the partitions that are not in
+-- origins (_partition_origins). The points of the other partitions are read again.
 CREATE OR REPLACE MACRO clustereval._moved_moments(
   moments, points, origins, distance, p, center, weights
 ) AS TABLE
@@ -410,8 +399,8 @@ CREATE OR REPLACE MACRO clustereval._moved_moments(
 -- coordinate is narrow if the centers of all clusters, and the values of one point of each, lie
 -- close to each other against their distance from 0. Variances would decide more exactly, but then
 -- all callers would have to compute them. Nearly all partitions have no narrow coordinate, and
--- their points are not read again. moments: rows of _coordinate_moments; points and origins: rows
--- of _move_points and _point_origins; the rest are options.
+-- their points are not read again. The other tables are those of _coordinate_moments, _move_points
+-- and _point_origins.
 CREATE OR REPLACE MACRO clustereval._exact_coordinates(
   coordinates, moments, points, origins, distance, p, center, weights
 ) AS TABLE

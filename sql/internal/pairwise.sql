@@ -5,9 +5,8 @@
 -- Checks
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query that _check_options runs, SELECT TRUE, if all options of pairwise_report are
--- valid; the parameters are these options, as the user gives them. Raises an error for the first
--- invalid option.
+-- Text of the query that _check_options runs. Raises an error for the first invalid option of
+-- pairwise_report.
 CREATE OR REPLACE MACRO clustereval._valid_pairwise_options(
   distance, p, weights, noise, noise_as, n_neighbors, max_points, missing
 ) AS
@@ -44,11 +43,9 @@ CREATE OR REPLACE MACRO clustereval._check_max_points(n, max_points) AS
 -- Pairs
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition that has points: partition_key (its key in partition_by), partition_no (the
--- lowest of its cluster numbers, for joins), n_points, n_clusters, n_within (the number of pairs of
--- points in the same cluster) and n_between (the number of pairs in different clusters). clusters
--- names the table of _measured_clusters: one row per cluster, with its running number and its n
--- points.
+-- One row per partition that has points: partition_key, partition_no (the lowest of its cluster
+-- numbers, for joins), n_points, n_clusters, n_within (the number of pairs of points in the same
+-- cluster) and n_between. clusters: rows of _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._pair_sizes(clusters) AS TABLE
   SELECT
     partition_key,
@@ -60,11 +57,10 @@ CREATE OR REPLACE MACRO clustereval._pair_sizes(clusters) AS TABLE
   FROM query_table(clusters)
   GROUP BY partition_key;
 
--- One row per point that is not left out as noise or incomplete: row_no and point (its row number
--- and vector), number (its cluster's number), and partition_no, n_points and n_clusters of its
--- partition. Numbers replace the keys of partition and cluster because joins on numbers are fast.
--- The parameters name the tables of _points (one row per input row), _measured_clusters (one per
--- cluster) and _pair_sizes (one per partition).
+-- One row per point that is scored: row_no, point, number of its cluster, and partition_no,
+-- n_points and n_clusters of its partition. Numbers replace the keys of partition and cluster
+-- because joins on numbers are fast. The tables are those of _points, _measured_clusters and
+-- _pair_sizes.
 CREATE OR REPLACE MACRO clustereval._pairable_points(points, clusters, sizes) AS TABLE
   SELECT
     size.partition_no, size.n_points, size.n_clusters, cluster.number, point.row_no, point.point
@@ -215,8 +211,7 @@ CREATE OR REPLACE MACRO clustereval._mean_reciprocal_rank(n_before, n_tied, n_ne
 
 -- One row per partition of two clusters or more (partition_no): connectivity, the sum of 1 / rank
 -- over the n_neighbors nearest neighbors of each point that belong to another cluster. Tied
--- neighbors share their ranks (_mean_reciprocal_rank). points names the table of _pairable_points,
--- one row per point. `distance` is the name of the distance, p the order of minkowski.
+-- neighbors share their ranks (_mean_reciprocal_rank). points: rows of _pairable_points.
 CREATE OR REPLACE MACRO clustereval._connectivities(points, distance, p, n_neighbors) AS TABLE
   WITH reaches AS MATERIALIZED (
     SELECT
@@ -283,21 +278,6 @@ CREATE OR REPLACE MACRO clustereval._check_sum_of_distances(x) AS
     ELSE x
   END;
 
--- Baker and Hubert's gamma: (concordant - discordant) / (concordant + discordant), NULL for 0 / 0.
--- The parameters count comparisons of a distance within a cluster with a distance between two
--- clusters: concordant if the distance between is larger, discordant if it is smaller.
-CREATE OR REPLACE MACRO clustereval._pairwise_gamma(concordant, discordant) AS
-  clustereval._ratio(concordant - discordant, concordant + discordant);
-
--- Tau: (concordant - discordant) / sqrt(n_within n_between N (N - 1) / 2), where n_within distances
--- within clusters and n_between between clusters are N distances together. concordant and
--- discordant count comparisons of a distance within with a distance between: concordant those in
--- which the distance between is larger, discordant those in which it is smaller.
-CREATE OR REPLACE MACRO clustereval._pairwise_tau(concordant, discordant, n_within, n_between) AS
-  (concordant - discordant) / sqrt(
-    n_within * n_between * ((n_within + n_between) * (n_within + n_between - 1) / 2)
-  );
-
 ---------------------------------------------------------------------------------------------------
 -- Linkages of pairs of clusters, for dunn_index
 ---------------------------------------------------------------------------------------------------
@@ -305,8 +285,8 @@ CREATE OR REPLACE MACRO clustereval._pairwise_tau(concordant, discordant, n_with
 -- One row per ordered pair of clusters of a partition (partition_no, one, other), and, for clusters
 -- of two points or more, per cluster with itself: complete, the largest distance between their
 -- points; sum, the sum of these distances; and hausdorff, the largest distance from a point of one
--- to its nearest point in other. No rows unless the option generalized is TRUE. members names the
--- table of _points_in_balls, one row per point.
+-- to its nearest point in other. No rows unless the option generalized is TRUE. members: rows of
+-- _points_in_balls.
 CREATE OR REPLACE MACRO clustereval._pair_linkages(members, distance, p, generalized) AS TABLE
   WITH from_points AS (
     SELECT
@@ -329,10 +309,8 @@ CREATE OR REPLACE MACRO clustereval._pair_linkages(members, distance, p, general
   GROUP BY partition_no, one, other;
 
 -- One row per partition (partition_no): the smallest complete linkage, average linkage and
--- Hausdorff distance between two clusters (min_complete_linkage, min_average_linkage,
--- min_hausdorff), and the largest mean distance between two points of the same cluster
--- (max_mean_pair). The parameters name the tables of _pair_linkages (one row per ordered pair of
--- clusters) and _measured_clusters (one per cluster).
+-- Hausdorff distance between two clusters, and the largest mean distance between two points of the
+-- same cluster (max_mean_pair). linkages: rows of _pair_linkages.
 CREATE OR REPLACE MACRO clustereval._linkage_extremes(linkages, clusters) AS TABLE
   WITH undirected AS (
     SELECT
@@ -356,8 +334,7 @@ CREATE OR REPLACE MACRO clustereval._linkage_extremes(linkages, clusters) AS TAB
 
 -- One row per partition (partition_no): min_mean_to_other_center, the smallest over pairs of
 -- clusters of the mean distance of the points of both from the center of the other. No rows unless
--- the option generalized is TRUE. members and balls name the tables of _points_in_balls (one row
--- per point) and _bounding_balls (one per cluster).
+-- the option generalized is TRUE.
 CREATE OR REPLACE MACRO clustereval._mean_to_other_center(
   members, balls, distance, p, generalized
 ) AS TABLE
@@ -420,7 +397,6 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
       __ce_points, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
@@ -437,12 +413,6 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
     SELECT *
     FROM clustereval._pairable_points(__ce_points, __ce_clusters, __ce_sizes)
     WHERE (SELECT fits FROM __ce_size_check)
-  ),
-  __ce_statistics AS (
-    SELECT * FROM clustereval._pair_distance_statistics(__ce_pairable, __ce_sizes, distance, p)
-  ),
-  __ce_connectivities AS (
-    SELECT * FROM clustereval._connectivities(__ce_pairable, distance, p, n_neighbors)
   )
   SELECT
     counts.partition_key,
@@ -456,14 +426,17 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
       WHEN pairs.least_key < pairs.greatest_key
       THEN pairs.within_minus_least / pairs.greatest_minus_least
     END AS c_index,
-    clustereval._pairwise_gamma(pairs.concordant, pairs.discordant) AS gamma,
+    clustereval._ratio(
+      pairs.concordant - pairs.discordant, pairs.concordant + pairs.discordant
+    ) AS gamma,
     clustereval._ratio(
       pairs.discordant,
       (pairs.n_within + pairs.n_between)
         * (pairs.n_within + pairs.n_between - 1) / 2
     ) AS g_plus,
-    clustereval._pairwise_tau(
-      pairs.concordant, pairs.discordant, pairs.n_within, pairs.n_between
+    (pairs.concordant - pairs.discordant) / sqrt(
+      pairs.n_within * pairs.n_between
+        * ((pairs.n_within + pairs.n_between) * (pairs.n_within + pairs.n_between - 1) / 2)
     ) AS tau,
     clustereval._ratio(
       clustereval._check_sum_of_distances(pairs.within_sum) / pairs.n_within,
@@ -477,10 +450,12 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
       WHEN counts.n_clusters = 1 THEN 0.0
       ELSE connectivities.connectivity
     END AS connectivity
-  FROM __ce_counts AS counts
+  FROM clustereval._point_row_counts(__ce_spreads) AS counts
   LEFT JOIN __ce_sizes AS sizes ON sizes.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN __ce_statistics AS pairs ON pairs.partition_no = sizes.partition_no
-  LEFT JOIN __ce_connectivities AS connectivities
+  LEFT JOIN clustereval._pair_distance_statistics(
+    __ce_pairable, __ce_sizes, distance, p
+  ) AS pairs ON pairs.partition_no = sizes.partition_no
+  LEFT JOIN clustereval._connectivities(__ce_pairable, distance, p, n_neighbors) AS connectivities
     ON connectivities.partition_no = sizes.partition_no
   WHERE clustereval._check_options(clustereval._valid_pairwise_options(
     distance, p, weights, noise, noise_as, n_neighbors, max_points, missing

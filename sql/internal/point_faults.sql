@@ -83,11 +83,9 @@ CREATE OR REPLACE MACRO clustereval._row_place(id, partition) AS
     )
   END;
 
--- Raises the error for fault, the smallest struct of _point_fault of all rows, whose vectors should
--- have dims coordinates; `rows` is the number of rows with a fault, `names` is the result of
--- _coordinate_names, and `details` is further text about these rows, from _faulty_columns and
--- _row_place. If fault is NULL, the error is that distances overflow, and if its rank is 3, that
--- they underflow.
+-- Raises the error for fault, the smallest struct of _point_fault of all rows, NULL if distances
+-- overflow, of rank 3 if they underflow. The other parameters are columns of _first_point_fault;
+-- rows is n_faulty.
 CREATE OR REPLACE MACRO clustereval._point_fault_error(
   fault, dims, rows, names := CAST(NULL AS VARCHAR[]), details := ''
 ) AS
@@ -117,9 +115,8 @@ CREATE OR REPLACE MACRO clustereval._point_fault_error(
 -- One row about the first faulty row, or no row if faults has no rows: fault, the smallest struct
 -- of _point_fault; dims, the number of coordinates that vectors should have; n_faulty, the number
 -- of faulty rows; names, the columns of the coordinates, NULL if they are not columns; and details,
--- further text about these rows for the error. faults is the name of a CTE of rows of points:
--- vector, partition_key and id of _points, with dims and fault; arguments: the row of
--- _point_arguments.
+-- further text about these rows for the error. faults has vector, partition_key and id of _points,
+-- dims and fault; arguments: the row of _point_arguments.
 CREATE OR REPLACE MACRO clustereval._first_point_fault(faults, arguments) AS TABLE
   WITH least AS (
     SELECT

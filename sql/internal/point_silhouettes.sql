@@ -9,6 +9,93 @@
 --     as the furthest.
 
 ---------------------------------------------------------------------------------------------------
+-- Options
+---------------------------------------------------------------------------------------------------
+
+-- query_text, unchanged. Raises an error for the first invalid one of the other arguments, which
+-- are options of silhouette_score. query_text is SELECT TRUE from _valid_point_options, which
+-- _check_options runs, so that options are checked before any row is read.
+CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
+  method, "between", tolerance, sample_size, reference_size, confidence, random_state, query_text
+) AS
+  CASE
+    WHEN coalesce(method, '') NOT IN ('exact', 'simplified', 'bounds', 'sample')
+    THEN error(concat(
+      'method: expected one of ''exact'', ''simplified'', ''bounds'', ''sample'', got ',
+      coalesce('''' || method || '''', 'NULL')
+    ))
+    WHEN tolerance IS NOT NULL AND NOT (tolerance > 0 AND tolerance < 1e150)
+    THEN error(concat('tolerance: expected a number > 0, got ', clustereval._show_value(tolerance)))
+    WHEN tolerance IS NOT NULL AND method <> 'exact'
+    THEN error(concat('tolerance: needs method ''exact'', got method ''', method, ''''))
+    WHEN (sample_size IS NOT NULL OR (method = 'sample' AND reference_size IS NULL))
+      AND NOT coalesce(
+        sample_size >= 1 AND sample_size < 9e18 AND sample_size = floor(sample_size), FALSE
+      )
+    THEN error(concat(
+      'sample_size: expected a whole number >= 1, got ', clustereval._show_value(sample_size)
+    ))
+    WHEN sample_size IS NOT NULL AND method <> 'sample'
+    THEN error(concat('sample_size: needs method ''sample'', got method ''', method, ''''))
+    WHEN reference_size IS NOT NULL AND method <> 'sample'
+    THEN error(concat('reference_size: needs method ''sample'', got method ''', method, ''''))
+    WHEN reference_size IS NOT NULL
+      AND NOT (
+        reference_size >= 2 AND reference_size < 9e18 AND reference_size = floor(reference_size)
+      )
+    THEN error(concat(
+      'reference_size: expected a whole number >= 2, got ', clustereval._show_value(reference_size)
+    ))
+    WHEN coalesce("between", '') NOT IN ('nearest', 'mean_other', 'furthest')
+    THEN error(concat(
+      'between: expected one of ''nearest'', ''mean_other'', ''furthest'', got ',
+      coalesce('''' || "between" || '''', 'NULL')
+    ))
+    WHEN "between" <> 'nearest' AND method = 'bounds'
+    THEN error(concat(
+      'between: ''', "between",
+      ''' needs method ''exact'', ''simplified'' or ''sample'', got method ''bounds'''
+    ))
+    WHEN "between" <> 'nearest' AND tolerance IS NOT NULL
+    THEN error(concat(
+      'between: ''', "between", ''' cannot be combined with tolerance, got tolerance ',
+      clustereval._show_value(tolerance)
+    ))
+    WHEN "between" <> 'nearest' AND reference_size IS NOT NULL
+    THEN error(concat(
+      'between: ''', "between", ''' cannot be combined with reference_size, got reference_size ',
+      clustereval._show_value(reference_size)
+    ))
+    WHEN NOT coalesce(confidence > 0 AND confidence < 1, FALSE)
+    THEN error(concat(
+      'confidence: expected a number between 0 and 1, got ', clustereval._show_value(confidence)
+    ))
+    WHEN NOT coalesce(
+      random_state >= 0 AND random_state < 2147483648 AND random_state = floor(random_state), FALSE
+    )
+    THEN error(concat(
+      'random_state: expected a whole number >= 0 and < 2147483648, got ',
+      clustereval._show_value(random_state)
+    ))
+    ELSE query_text
+  END;
+
+-- Like _valid_silhouette_options, for silhouette_samples and silhouette_clusters.
+CREATE OR REPLACE MACRO clustereval._valid_means_options(
+  method, "between", sample_size, reference_size, random_state, query_text
+) AS
+  CASE
+    WHEN coalesce(method, '') NOT IN ('exact', 'sample')
+    THEN error(concat(
+      'method: expected one of ''exact'', ''sample'', got ',
+      coalesce('''' || method || '''', 'NULL')
+    ))
+    ELSE clustereval._valid_silhouette_options(
+      method, "between", NULL, sample_size, reference_size, 0.95, random_state, query_text
+    )
+  END;
+
+---------------------------------------------------------------------------------------------------
 -- Silhouettes of queries
 ---------------------------------------------------------------------------------------------------
 
@@ -17,11 +104,10 @@
 CREATE OR REPLACE MACRO clustereval._silhouette_value(a, b) AS
   CASE WHEN GREATEST(a, b) = 0 THEN 0.0 ELSE (b - a) / GREATEST(a, b) END;
 
--- One row per point with its silhouette: the columns of mean_distances (_mean_distances),
--- partition_no, total (points of the partition), cluster_size, and bounds on its silhouette, lower
--- and upper, equal if the mean distances are exact. The bounds are NULL if there is only one
--- cluster or if every cluster has a single point, and 0 for the point of a cluster with a single
--- point. clusters are the rows of _cluster_moments.
+-- One row per point with its silhouette: the columns of _mean_distances, partition_no, total
+-- (points of the partition), cluster_size, and bounds on its silhouette, lower and upper, equal if
+-- the mean distances are exact. The bounds are NULL if there is only one cluster or if every
+-- cluster has a single point, and 0 for the point of a cluster with a single point.
 CREATE OR REPLACE MACRO clustereval._point_silhouettes(mean_distances, clusters) AS TABLE
   SELECT
     query.*,
@@ -42,8 +128,8 @@ CREATE OR REPLACE MACRO clustereval._point_silhouettes(mean_distances, clusters)
 
 -- One row (row_no) per point whose silhouette must be computed exactly so that the bounds of the
 -- partition's mean silhouette are at most `tolerance` apart. All other points have the narrowest
--- bounds, whose widths add up to at most tolerance times the number of points. bounded are the rows
--- of _point_silhouettes; members are those of _cluster_members (ids break ties).
+-- bounds, whose widths add up to at most tolerance times the number of points; ids break ties.
+-- bounded: rows of _point_silhouettes.
 CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(bounded, members, tolerance) AS TABLE
   WITH cumulated AS (
     SELECT
@@ -59,9 +145,8 @@ CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(bounded, members, toler
   SELECT row_no FROM cumulated WHERE cumulated_width / total > tolerance;
 
 -- One row per point, with the columns of _mean_distances: exact mean distances if the tolerance of
--- the mean silhouette requires them (_queries_to_evaluate), otherwise bounds. Tables: bounds,
--- members and clusters, the rows of _mean_distance_bounds, _cluster_members and _cluster_moments.
--- plain_distance is the distance in lower case.
+-- the mean silhouette requires them (_queries_to_evaluate), otherwise bounds. bounds: rows of
+-- _mean_distance_bounds.
 CREATE OR REPLACE MACRO clustereval._tolerant_means(
   bounds, members, clusters, plain_distance, p, tolerance
 ) AS TABLE
@@ -94,9 +179,8 @@ CREATE OR REPLACE MACRO clustereval._tolerant_means(
 -- One row (row_no) per row of queries, points whose silhouettes are computed: bounds on its mean
 -- distances to its own cluster, number (a_lower, a_upper), and to other clusters, by "between"
 -- (b_lower, b_upper, and neighbor). If exact, the bounds are equal; otherwise neighbor is NULL.
--- members are all points. queries and members are rows of _cluster_members, reference_points are
--- rows of _drawn_members, and clusters are the rows of _cluster_moments; the other parameters are
--- options of silhouette_score.
+-- queries and members (all points) are rows of _clustered_points, reference_points of
+-- _drawn_members. CTEs that query() does not name are neither bound nor run.
 CREATE OR REPLACE MACRO clustereval._mean_distances(
   queries, members, reference_points, clusters, distance, p, method, "between", tolerance,
   reference_size
@@ -122,14 +206,21 @@ CREATE OR REPLACE MACRO clustereval._mean_distances(
   cityblock_targets AS NOT MATERIALIZED (
     SELECT * FROM clustereval._cityblock_targets(queries, members, clusters)
   ),
-  all_targets AS NOT MATERIALIZED (SELECT * FROM clustereval._all_targets(queries, clusters)),
+  all_targets AS NOT MATERIALIZED (
+    SELECT row_no, number, target FROM clustereval._join_with_clusters(queries, clusters)
+  ),
   furthest_targets AS NOT MATERIALIZED (
     SELECT * FROM clustereval._furthest_targets(
       queries, clusters, clustereval._plain_distance_name(distance, p), p
     )
   ),
   targets AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_targets(distance, p, "between"))
+    SELECT * FROM query(concat('SELECT * FROM ', CASE
+      WHEN "between" = 'mean_other' THEN 'all_targets'
+      WHEN "between" = 'furthest' THEN 'furthest_targets'
+      WHEN clustereval._plain_distance_name(distance, p) = 'cityblock' THEN 'cityblock_targets'
+      ELSE 'bounds'
+    END))
   ),
   target_lists AS MATERIALIZED (SELECT * FROM clustereval._target_lists(targets)),
   exact_means AS NOT MATERIALIZED (
@@ -150,6 +241,13 @@ CREATE OR REPLACE MACRO clustereval._mean_distances(
       tolerance
     )
   )
-  SELECT * FROM query(clustereval._select_mean_distances(
-    distance, p, method, tolerance, reference_size
-  ));
+  SELECT * FROM query(concat('SELECT * FROM ', CASE
+    WHEN method = 'simplified' THEN 'simplified_means'
+    WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
+    THEN 'squared_means'
+    WHEN method = 'bounds' THEN 'means_of_bounds'
+    WHEN reference_size IS NOT NULL THEN 'reference_means'
+    WHEN tolerance IS NOT NULL AND clustereval._plain_distance_name(distance, p) = 'euclidean'
+    THEN 'tolerant_means'
+    ELSE 'exact_means'
+  END));

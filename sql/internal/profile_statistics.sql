@@ -471,8 +471,7 @@ CREATE OR REPLACE MACRO clustereval._profile_shares(cells, sums) AS TABLE
 -- One row per column of categories: partition_key, column_no, the number of categories
 -- (n_categories), and cramers_v of categories and clusters, NULL unless there are at least two
 -- categories and two clusters. The expected number of rows in cells without rows is the remainder
--- of all rows, an exact integer that is divided late. Parameters: rows of _profile_cells and
--- _profile_sums.
+-- of all rows, an exact integer that is divided late.
 CREATE OR REPLACE MACRO clustereval._profile_associations(cells, sums) AS TABLE
   WITH category_cells AS (
     SELECT

@@ -40,8 +40,6 @@ CREATE OR REPLACE MACRO clustereval.cluster_profile(
   __ce_checked AS (
     SELECT * FROM clustereval._check_profile(__ce_columns, __ce_sums, __ce_deviations)
   ),
-  __ce_numbers AS (SELECT * FROM clustereval._profile_numbers(__ce_sums, __ce_deviations)),
-  __ce_shares AS (SELECT * FROM clustereval._profile_shares(__ce_cells, __ce_sums)),
   __ce_profile AS (
     SELECT
       partition_key, own.cluster, column_no, FALSE AS missing, CAST(NULL AS VARCHAR) AS category,
@@ -50,7 +48,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_profile(
       rest_mean,
       deviation - rest_deviation AS difference,
       clustereval._v_test(deviation - rest_deviation, n, all_n, all_m2) AS v_test
-    FROM __ce_numbers AS own
+    FROM clustereval._profile_numbers(__ce_sums, __ce_deviations) AS own
     UNION ALL
     SELECT
       partition_key, own.cluster, column_no, missing, category, n,
@@ -71,7 +69,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_profile(
           clustereval._widen(all_of) * clustereval._widen(all_n - all_of), all_n
         )
       )
-    FROM __ce_shares AS own
+    FROM clustereval._profile_shares(__ce_cells, __ce_sums) AS own
     WHERE cluster_n > 0
   )
   SELECT
@@ -126,7 +124,6 @@ CREATE OR REPLACE MACRO clustereval.column_profile(
   __ce_checked AS (
     SELECT * FROM clustereval._check_profile(__ce_columns, __ce_sums, __ce_deviations)
   ),
-  __ce_numbers AS (SELECT * FROM clustereval._profile_numbers(__ce_sums, __ce_deviations)),
   __ce_separations AS (
     SELECT
       partition_key, column_no,
@@ -134,10 +131,9 @@ CREATE OR REPLACE MACRO clustereval.column_profile(
         WHEN COUNT(*) > 1
         THEN any_value(clustereval._at_most_1(between_squares / NULLIF(all_m2, 0.0)))
       END AS eta_squared
-    FROM __ce_numbers
+    FROM clustereval._profile_numbers(__ce_sums, __ce_deviations)
     GROUP BY partition_key, column_no
   ),
-  __ce_associations AS (SELECT * FROM clustereval._profile_associations(__ce_cells, __ce_sums)),
   __ce_all_partitions AS (
     SELECT partition_key FROM __ce_partitions
     UNION
@@ -171,7 +167,7 @@ CREATE OR REPLACE MACRO clustereval.column_profile(
     LEFT JOIN __ce_separations AS separation
       ON separation.partition_key IS NOT DISTINCT FROM part.partition_key
       AND separation.column_no = named.column_no
-    LEFT JOIN __ce_associations AS association
+    LEFT JOIN clustereval._profile_associations(__ce_cells, __ce_sums) AS association
       ON association.partition_key IS NOT DISTINCT FROM part.partition_key
       AND association.column_no = named.column_no
   )

@@ -191,42 +191,18 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._point_origins(
-      __ce_rows, __ce_moments, distance, p, center, weights
-    )
+  __ce_groups AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
   ),
-  __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
-  ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_arguments, __ce_centers, distance, p
-    )
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
-  ),
-  __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
-  )
+  -- Clusters that have points.
+  __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
+  __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p))
   SELECT
     own.partition_key,
     own.cluster,
     own.n,
-    clustereval._user_center(own.center, origin.origin, weights, distance, p) AS centroid,
+    clustereval._user_center(own.center, own.origin, weights, distance, p) AS centroid,
     own.ssw,
     own.mean_distance,
     own.radius AS max_distance,
@@ -234,10 +210,8 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
     gap.least AS nearest_distance
   FROM __ce_clusters AS own
   LEFT JOIN __ce_gaps AS gap ON gap.number = own.number
-  LEFT JOIN __ce_origins AS origin ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ORDER BY own.partition_key ASC NULLS LAST, own.cluster ASC NULLS LAST,
     own.singleton_no ASC NULLS LAST;

@@ -5,11 +5,10 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (a group of partition_by) with its counts: its numbers of rows that are
--- scored (total), dropped (n_dropped) and noise (n_noise), of clusters (n_clusters), and of
--- clusters with a single point (n_singletons), and the clusters that look like noise as text
--- (noise_names). A partition has a row even if all its rows are left out. spreads: rows of
--- _cluster_spreads.
+-- One row per partition with its counts: its numbers of rows that are scored (total), dropped
+-- (n_dropped) and noise (n_noise), of clusters (n_clusters), and of clusters with a single point
+-- (n_singletons), and the clusters that look like noise as text (noise_names). A partition has a
+-- row even if all its rows are left out. spreads: rows of _cluster_spreads.
 CREATE OR REPLACE MACRO clustereval._point_row_counts(spreads) AS TABLE
   SELECT
     partition_key,
@@ -27,7 +26,7 @@ CREATE OR REPLACE MACRO clustereval._point_row_counts(spreads) AS TABLE
 -- nearest cluster (nearest; the lowest in a tie), and overlap of Davies and Bouldin, the largest
 -- value of (sum of both clusters' mean distances to their centers) / (distance between the
 -- centers). Pairs of centers that coincide are skipped in overlap, as in scikit-learn. clusters:
--- rows of _measured_clusters.
+-- rows of _measured_clusters or _point_clusters.
 CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TABLE
   -- Pairs of clusters with the distance between their centers.
   WITH cluster_pairs AS (
@@ -50,16 +49,12 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TAB
   FROM cluster_pairs
   GROUP BY partition_key, number;
 
--- One row per partition (a group of partition_by) with sums over its clusters: its dimensions dims;
--- ssw and ssb, the sums of squares within and between clusters; distances and overall_distances,
--- the sums of the distances of points to their own center and to the center of the partition;
--- mean_distance_sum, the sum of mean distances; mean_square_sum, the sum of ssw / n; and
--- log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is 0. Also the gaps between its centers:
--- the smallest and largest distance between two centers (least_gap, most_gap), the smallest squared
--- distance (least_squared_gap), and sums over clusters of their gap_sum (in which every pair of
--- centers counts twice), of 1 / gap_sum (inverse_gap_sum, NULL if one is 0), and of their overlap
--- (overlap_sum). clusters: rows of _measured_clusters; gaps: rows of _centroid_gaps; distance and p
--- are options.
+-- One row per partition with sums over its clusters: dims; ssw and ssb, the sums of squares within
+-- and between clusters; distances and overall_distances; mean_distance_sum; mean_square_sum, the
+-- sum of ssw / n; log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is 0; least_gap,
+-- most_gap and least_squared_gap, the extreme distances between two centers; gap_sum (in which
+-- every pair of centers counts twice); inverse_gap_sum, the sum of 1 / gap_sum, NULL if one is 0;
+-- and overlap_sum. clusters: rows of _measured_clusters; gaps: rows of _centroid_gaps.
 CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, gaps, distance, p) AS TABLE
   -- Clusters with the distance of their center from that of the partition, and with their gaps.
   WITH placed_clusters AS (
@@ -99,9 +94,9 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, gaps, distance, p) 
   FROM placed_clusters
   GROUP BY partition_key;
 
--- One row per cluster (partition_key, cluster, singleton_no) that has points: their number n, the
--- sums of squares by coordinate (a list, m2), and the norm of the vector of their variances
--- (variance_norm). coordinates: rows of _moved_moments.
+-- One row per cluster that has points: its key, n, the sums of squares by coordinate (a list, m2),
+-- and the norm of the vector of their variances (variance_norm). coordinates: rows of
+-- _moved_moments.
 CREATE OR REPLACE MACRO clustereval._variance_norms(coordinates) AS TABLE
   -- One row per cluster with the sums of squares of its coordinates.
   WITH clusters AS (
@@ -117,12 +112,11 @@ CREATE OR REPLACE MACRO clustereval._variance_norms(coordinates) AS TABLE
     clustereval._scaled_norm(m2) / n AS variance_norm
   FROM clusters;
 
--- One row per partition (a group of partition_by) with the spread of its coordinates: the mean over
--- the coordinates of the share of the total sum of squares that lies between clusters
--- (mean_between_share, NULL if a coordinate is constant), the norm of the vector of these totals
--- (total_squares_norm), and the sum over its clusters of the norms of their variance vectors
--- (variance_norm_sum). coordinates: rows of _moved_moments, whose variances a query without these
--- columns does not compute.
+-- One row per partition with the spread of its coordinates: the mean over the coordinates of the
+-- share of the total sum of squares that lies between clusters (mean_between_share, NULL if a
+-- coordinate is constant), the norm of the vector of these totals (total_squares_norm), and the sum
+-- of variance_norm of its clusters. coordinates: rows of _moved_moments, whose variances a query
+-- without these columns does not compute.
 CREATE OR REPLACE MACRO clustereval._variance_totals(coordinates) AS TABLE
   -- Center of each coordinate in a partition.
   WITH overall AS (
@@ -182,8 +176,8 @@ CREATE OR REPLACE MACRO clustereval._variance_totals(coordinates) AS TABLE
 CREATE OR REPLACE MACRO clustereval._is_clustering(n, n_clusters) AS
   n_clusters >= 2 AND n_clusters < n;
 
--- Variance between clusters / variance within, from the sums of squares ssb and ssw of n points; 1
--- if ssw is 0, as in scikit-learn. NULL unless 2 <= n_clusters < n.
+-- Variance between clusters / variance within; 1 if ssw is 0, as in scikit-learn. NULL unless 2 <=
+-- n_clusters < n.
 CREATE OR REPLACE MACRO clustereval._calinski_harabasz_score(n, n_clusters, ssw, ssb) AS
   CASE
     WHEN NOT clustereval._is_clustering(n, n_clusters) THEN NULL
@@ -191,33 +185,27 @@ CREATE OR REPLACE MACRO clustereval._calinski_harabasz_score(n, n_clusters, ssw,
     ELSE (ssb / (n_clusters - 1.0)) / (ssw / (n - n_clusters))
   END;
 
--- Davies-Bouldin score of n points: overlap_sum / n_clusters, NULL unless 2 <= n_clusters < n.
--- overlap_sum is the sum over clusters of overlap of _centroid_gaps.
+-- Davies-Bouldin score from the sum of overlap of _centroid_gaps, NULL unless 2 <= n_clusters < n.
 CREATE OR REPLACE MACRO clustereval._davies_bouldin_score(n, n_clusters, overlap_sum) AS
   CASE WHEN clustereval._is_clustering(n, n_clusters) THEN overlap_sum / n_clusters END;
 
--- Mean distance between centers. gap_sum is the sum over ordered pairs of centers, which counts
--- every pair twice. n_clusters may be 1e10, for which n_clusters (n_clusters - 1) would overflow as
--- BIGINT.
+-- Mean distance between centers. gap_sum counts every pair twice. n_clusters may be 1e10, for which
+-- n_clusters (n_clusters - 1) would overflow as BIGINT.
 CREATE OR REPLACE MACRO clustereval._separation(n_clusters, gap_sum) AS
   gap_sum / (CAST(n_clusters AS DOUBLE) * (n_clusters - 1));
 
--- ln(ssb / ssw), sums of squares between and within clusters; NULL if one of them is 0.
+-- ln(ssb / ssw), NULL if one of them is 0.
 CREATE OR REPLACE MACRO clustereval._log_ss_ratio(ssw, ssb) AS
   CASE WHEN ssw > 0 AND ssb > 0 THEN ln(NULLIF(ssb, 0) / NULLIF(ssw, 0)) END;
 
 -- Scat term of the SD and S_Dbw indices: mean norm of the clusters' variance vectors / norm of the
--- variance vector of all n points. variance_norm_sum is the sum over clusters of the norms of their
--- variance vectors, and total_squares_norm is the norm of the vector of the coordinates' total sums
--- of squares.
+-- variance vector of all n points, from the columns of _variance_totals.
 CREATE OR REPLACE MACRO clustereval._scattering(
   n, n_clusters, variance_norm_sum, total_squares_norm
 ) AS
   clustereval._ratio(variance_norm_sum / n_clusters, total_squares_norm / n);
 
--- PBM index, from the sums of the distances of all points to the center of the partition
--- (overall_distances) and to their own center (distances), and the largest distance between two
--- centers (most_gap).
+-- PBM index, from columns of _spread_totals.
 CREATE OR REPLACE MACRO clustereval._pbm_index(
   n_clusters, overall_distances, distances, most_gap
 ) AS
@@ -266,28 +254,10 @@ CREATE OR REPLACE MACRO clustereval._distances_to_centers(x, centers, distance, 
 
 -- One row per point that is scored, in partitions with several clusters: the number of its cluster,
 -- and its distances to the center of this cluster (own) and to the nearest other center (other).
--- Parameters: rows of _points and _measured_clusters, and options.
-CREATE OR REPLACE MACRO clustereval._grouped_center_distances(
-  points, clusters, distance, p
-) AS TABLE
-  SELECT
-    cluster.number,
-    MAX(clustereval._distance(point.point, cluster.center, distance, p)) AS own,
-    MIN(clustereval._distance(point.point, other.center, distance, p)) AS other
-  FROM query_table(points) AS point
-  JOIN query_table(clusters) AS cluster
-    ON cluster.partition_key IS NOT DISTINCT FROM point.partition_key
-    AND cluster.cluster IS NOT DISTINCT FROM point.cluster
-    AND cluster.singleton_no = point.singleton_no
-  JOIN query_table(clusters) AS other
-    ON other.partition_key IS NOT DISTINCT FROM point.partition_key
-    AND other.number <> cluster.number
-  WHERE point.kept
-  GROUP BY cluster.number, point.row_no;
-
--- The rows of _grouped_center_distances. Each point holds its distances to all centers of its
--- partition in a list, and the points are streamed. A list of the centers of all partitions is
--- attached by a cross join, since a join by partition would copy the centers for each point.
+-- points: rows of _move_points; clusters: rows of _measured_clusters. Each point holds its
+-- distances to all centers of its partition in a list, and the points are streamed. A list of the
+-- centers of all partitions is attached by a cross join, since a join by partition would copy the
+-- centers for each point.
 CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance, p) AS TABLE
   WITH center_lists AS (
     SELECT
@@ -332,12 +302,11 @@ CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance
     LEAST(list_min(distances[:center_no - 1]), list_min(distances[center_no + 1:])) AS other
   FROM measured;
 
--- One row per partition (a group of partition_by) with its index: Wemmert and Gancarski's index
--- (wemmert_gancarski). A point contributes 1 - own / other, where own and other are its distances
--- to the center of its cluster and to the nearest other center; a cluster contributes the sum over
--- its points, or 0 if that is negative; the index is the sum over clusters / number of points. A
--- point's term is -inf if it lies at another center, and undefined if it lies at both, which makes
--- the index NULL. Parameters: rows of _points and _measured_clusters, and options.
+-- One row per partition with its index: Wemmert and Gancarski's index (wemmert_gancarski). A point
+-- contributes 1 - own / other (_center_distances); a cluster contributes the sum over its points,
+-- or 0 if that is negative; the index is the sum over clusters / number of points. A point's term
+-- is -inf if it lies at another center, and undefined if it lies at both, which makes the index
+-- NULL.
 CREATE OR REPLACE MACRO clustereval._wemmert_gancarski_totals(
   points, clusters, distance, p
 ) AS TABLE
@@ -396,14 +365,14 @@ CREATE OR REPLACE MACRO clustereval._density_targets(clusters) AS TABLE
 
 -- One row per target of a cluster that has points of the cluster near it: number, other and
 -- is_midpoint of _density_targets, and n, the number of points within the density_radius of the
--- partition. By the triangle inequality, the distances of such a point and of the target to the
--- center of the cluster differ by no more than the radius. Few other targets pass this test, which
--- is wider by more than the rounding error of both distances. Engines should find the targets that
--- pass it by a hash join, and not try all targets of the cluster. Therefore the distances to the
--- center of the cluster are cut into rings that are wider than the test, and the targets of a point
--- are in the ring of its lower bound or in the next ring. The width is 0 if all points are equal,
--- in which case S_Dbw is undefined. points: rows of _points; clusters: rows of _measured_clusters;
--- radii: one row per partition.
+-- partition (radii). By the triangle inequality, the distances of such a point and of the target to
+-- the center of the cluster differ by no more than the radius. Few other targets pass this test,
+-- which is wider by more than the rounding error of both distances. Engines should find the targets
+-- that pass it by a hash join, and not try all targets of the cluster. Therefore the distances to
+-- the center of the cluster are cut into rings that are wider than the test, and the targets of a
+-- point are in the ring of its lower bound or in the next ring. The width is 0 if all points are
+-- equal, in which case S_Dbw is undefined. The other tables are those of _move_points and
+-- _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS TABLE
   WITH targets AS (SELECT * FROM clustereval._density_targets(clusters)),
   -- The furthest target of each cluster.
@@ -464,12 +433,11 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
     AND clustereval._euclidean(point.point, target.target) <= point.density_radius
   GROUP BY target.number, target.other, target.is_midpoint;
 
--- One row per partition (a group of partition_by) with its density: the inter-cluster density of
--- S_Dbw (density). For a pair of clusters, the density is the number of their points near the
--- midpoint of the two centers, divided by the number near one of the centers, whichever has more.
--- The result is the mean over pairs, NULL if a pair has no point near either center. A point is
--- near if its distance is at most sqrt(sum over clusters of the norm of their variance vector) /
--- number of clusters. Parameters: rows of _points, _measured_clusters and _moved_moments.
+-- One row per partition with its density: the inter-cluster density of S_Dbw (density). For a pair
+-- of clusters, the density is the number of their points near the midpoint of the two centers,
+-- divided by the number near one of the centers, whichever has more. The result is the mean over
+-- pairs, NULL if a pair has no point near either center. A point is near if its distance is at most
+-- sqrt(sum over clusters of variance_norm) / number of clusters.
 CREATE OR REPLACE MACRO clustereval._density_totals(points, clusters, coordinates) AS TABLE
   -- One row per partition with the radius within which points are near.
   WITH density_radii AS (
@@ -529,9 +497,9 @@ CREATE OR REPLACE MACRO clustereval._density_totals(points, clusters, coordinate
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if n_pairs, the number of ordered pairs of clusters in the same partition, summed over the
--- partitions, is at most 64 million, or NULL because there is no cluster. Otherwise raises an
--- error, because points are counted for each pair, which takes about 60 bytes per pair.
+-- TRUE if n_pairs, the number of ordered pairs of clusters in the same partition, is at most 64
+-- million, or NULL because there is no cluster. Otherwise raises an error, because points are
+-- counted for each pair, which takes about 60 bytes per pair.
 CREATE OR REPLACE MACRO clustereval._check_cluster_pairs(n_pairs) AS
   CASE
     WHEN n_pairs > 64000000

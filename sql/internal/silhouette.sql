@@ -6,91 +6,128 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster (number) with the means of its points: a, b and silhouette of
--- silhouette_samples, and std_error, NULL unless estimated. points: rows of _move_points; clusters:
--- rows of _cluster_moments; checks: those of _check_points; the rest are options.
-CREATE OR REPLACE MACRO clustereval._cluster_silhouettes(
-  points, clusters, checks, distance, p, method, "between", sample_size, reference_size,
-  random_state
+-- One row per query: the columns of _point_silhouettes, and std_error of the mean silhouette of its
+-- group (level: 'point', 'cluster' or 'partition', see _group_number), NULL unless estimated; for
+-- 'point' also id and has_default_id. Silhouettes that are averaged are without the bias of
+-- references. points: rows of _clustered_points; clusters: rows of _cluster_moments; the rest are
+-- options. CTEs that query() does not name are neither bound nor run.
+CREATE OR REPLACE MACRO clustereval._silhouettes(
+  points, clusters, distance, p, method, "between", tolerance, sample_size, reference_size,
+  random_state, level
 ) AS TABLE
-  WITH __ce_streamed_members AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._cluster_members(points, clusters, checks)
+  WITH streamed_members AS NOT MATERIALIZED (
+    SELECT * FROM query_table(points)
   ),
   -- Members, stored because they are read several times.
-  __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
-  -- Members whose silhouettes may be computed.
-  __ce_population AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
+  members AS MATERIALIZED (SELECT * FROM streamed_members),
+  -- Members whose silhouettes may be computed. They are streamed if only distances to references
+  -- are computed, because then only the drawn points have to be kept.
+  population AS NOT MATERIALIZED (
+    SELECT * FROM query(concat('SELECT * FROM ', CASE
+      WHEN clustereval._draws_references(distance, p, reference_size) THEN 'streamed_members'
+      ELSE 'members'
+    END))
   ),
   -- Ids of the members.
-  __ce_ids AS (
-    SELECT
-      member.row_no, member.number, member.partition_no,
-      member.id, member.has_default_id
-    FROM __ce_population AS member
-  ),
-  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_ids)),
-  __ce_drawn AS MATERIALIZED (
+  ids AS (SELECT row_no, number, partition_no, id, has_default_id FROM population),
+  ids_check AS (SELECT * FROM clustereval._check_ids(ids)),
+  drawn AS MATERIALIZED (
     SELECT * FROM clustereval._drawn_members(
-      __ce_population, __ce_ids, __ce_ids_check, sample_size, reference_size, random_state
+      population, ids, ids_check, sample_size, reference_size, random_state
     )
   ),
-  __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
-  __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
-  -- Members whose silhouettes are computed.
-  __ce_queries AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_queries(distance, p, method, reference_size))
+  sample AS NOT MATERIALIZED (SELECT * FROM drawn WHERE is_query),
+  reference_points AS NOT MATERIALIZED (SELECT * FROM drawn WHERE is_reference),
+  -- Members whose silhouettes are computed. They are streamed if they are read only once.
+  queries AS NOT MATERIALIZED (
+    SELECT * FROM query(concat('SELECT * FROM ', CASE
+      WHEN method = 'sample' OR reference_size IS NOT NULL THEN 'sample'
+      WHEN level = 'point' THEN 'members'
+      WHEN method = 'simplified' THEN 'streamed_members'
+      WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
+      THEN 'streamed_members'
+      ELSE 'members'
+    END))
   ),
-  __ce_mean_distances AS (
+  mean_distances AS (
     SELECT * FROM clustereval._mean_distances(
-      __ce_queries, __ce_members, __ce_references, clusters, distance, p, method, "between",
-      NULL, reference_size
+      queries, members, reference_points, clusters, distance, p, method, "between", tolerance,
+      reference_size
     )
   ),
-  __ce_plain_silhouettes AS (
-    SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, clusters)
+  plain_silhouettes AS (SELECT * FROM clustereval._point_silhouettes(mean_distances, clusters)),
+  unbiased_silhouettes AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._unbiased_silhouettes(plain_silhouettes)
   ),
-  __ce_unbiased_silhouettes AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._unbiased_silhouettes(__ce_plain_silhouettes)
+  silhouettes AS (
+    SELECT * FROM query(concat('SELECT * FROM ', CASE
+      WHEN level <> 'point' AND clustereval._draws_references(distance, p, reference_size)
+      THEN 'unbiased_silhouettes'
+      ELSE 'plain_silhouettes'
+    END))
   ),
-  -- Silhouettes of points, of which means are computed.
-  __ce_silhouettes AS (
-    SELECT * FROM query(clustereval._select_silhouettes_to_average(distance, p, reference_size))
+  reference_variances AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._reference_variances(
+      mean_distances, queries, reference_points, clusters,
+      clustereval._plain_distance_name(distance, p), p, reference_size, level
+    )
   ),
-  __ce_no_errors AS NOT MATERIALIZED (
-    SELECT
-      number AS group_no,
-      CAST(NULL AS DOUBLE) AS variance,
-      CAST(NULL AS DOUBLE) AS std_error
+  no_variances AS NOT MATERIALIZED (
+    SELECT number AS group_no, CAST(NULL AS DOUBLE) AS variance
     FROM query_table(clusters)
     WHERE FALSE
   ),
-  __ce_reference_variances AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._reference_variances(
-      __ce_mean_distances, __ce_queries, __ce_references, clusters,
-      clustereval._plain_distance_name(distance, p), p, reference_size, 'cluster'
-    )
+  variances AS NOT MATERIALIZED (
+    SELECT * FROM query(concat('SELECT * FROM ', CASE
+      WHEN clustereval._draws_references(distance, p, reference_size) THEN 'reference_variances'
+      ELSE 'no_variances'
+    END))
   ),
-  __ce_variances AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_reference_variances(distance, p, reference_size))
+  -- Silhouettes of a sample, with the standard error of their group.
+  sampled_silhouettes AS NOT MATERIALIZED (
+    SELECT scored.*, errors.std_error
+    FROM silhouettes AS scored
+    JOIN clustereval._sample_errors(silhouettes, variances, level) AS errors
+      ON errors.group_no = clustereval._group_number(
+        level, scored.row_no, scored.number, scored.partition_no
+      )
   ),
-  __ce_sample_errors AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._sample_errors(__ce_silhouettes, __ce_variances, 'cluster')
+  -- Silhouettes of all points, whose means have no standard error.
+  exact_silhouettes AS NOT MATERIALIZED (
+    SELECT *, CAST(NULL AS DOUBLE) AS std_error FROM silhouettes
   ),
-  __ce_errors AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_errors(method))),
-  -- One row per cluster with the means over its points.
-  __ce_cluster_means AS (
-    SELECT
-      number,
-      clustereval._compensated_sum(a_lower) / COUNT(*) AS a,
-      clustereval._compensated_sum(b_lower) / COUNT(*) AS b,
-      clustereval._compensated_sum(lower) / COUNT(*) AS silhouette
-    FROM __ce_silhouettes
-    GROUP BY number
+  scored AS NOT MATERIALIZED (
+    SELECT * FROM query(concat('SELECT * FROM ', CASE
+      WHEN method = 'sample' THEN 'sampled_silhouettes' ELSE 'exact_silhouettes'
+    END))
+  ),
+  -- Silhouettes with the ids of their points.
+  identified AS NOT MATERIALIZED (
+    SELECT scored.*, member.id, member.has_default_id
+    FROM queries AS member
+    JOIN scored ON scored.row_no = member.row_no
+    WHERE COALESCE((SELECT MIN(valid) FROM ids_check), TRUE)
   )
-  SELECT averaged.*, errors.std_error
-  FROM __ce_cluster_means AS averaged
-  LEFT JOIN __ce_errors AS errors ON errors.group_no = averaged.number;
+  SELECT * FROM query(concat('SELECT * FROM ', CASE level
+    WHEN 'point' THEN 'identified' ELSE 'scored'
+  END));
+
+-- One row per cluster (number) with the means of its points: a, b and silhouette of
+-- silhouette_samples, and std_error. The parameters are those of _silhouettes.
+CREATE OR REPLACE MACRO clustereval._cluster_silhouettes(
+  points, clusters, distance, p, method, "between", sample_size, reference_size, random_state
+) AS TABLE
+  SELECT
+    number,
+    clustereval._compensated_sum(a_lower) / COUNT(*) AS a,
+    clustereval._compensated_sum(b_lower) / COUNT(*) AS b,
+    clustereval._compensated_sum(lower) / COUNT(*) AS silhouette,
+    MAX(std_error) AS std_error
+  FROM clustereval._silhouettes(
+    points, clusters, distance, p, method, "between", NULL, sample_size, reference_size,
+    random_state, 'cluster'
+  )
+  GROUP BY number;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -115,114 +152,36 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing, id
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._point_origins(
-      __ce_rows, __ce_moments, distance, p, 'mean', weights
-    )
+  __ce_groups AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, 'mean', weights)
   ),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._cluster_moments(__ce_groups)),
   __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
-  ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, 'mean', weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, 'mean')
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_arguments, __ce_centers, clustereval._plain_distance_name(distance, p), p
-    )
-  ),
-  __ce_points_check AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
-  ),
-  __ce_streamed_members AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
-  ),
-  -- Members, stored because they are read several times.
-  __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
-  -- Members whose silhouettes may be computed.
-  __ce_population AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
-  ),
-  -- Ids of the members.
-  __ce_ids AS (
-    SELECT
-      member.row_no, member.number, member.partition_no,
-      member.id, member.has_default_id
-    FROM __ce_population AS member
-  ),
-  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_ids)),
-  __ce_drawn AS MATERIALIZED (
-    SELECT * FROM clustereval._drawn_members(
-      __ce_population, __ce_ids, __ce_ids_check, sample_size, reference_size, random_state
-    )
-  ),
-  __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
-  __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
-  -- Members whose silhouettes are computed.
-  __ce_queries AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_queries('euclidean', 2, method, reference_size))
-  ),
-  __ce_mean_distances AS (
-    SELECT * FROM clustereval._mean_distances(
-      __ce_queries, __ce_members, __ce_references, __ce_clusters, distance, p, method, "between",
-      NULL, reference_size
-    )
+    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
   ),
   __ce_silhouettes AS (
-    SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
-  ),
-  __ce_no_errors AS NOT MATERIALIZED (
-    SELECT
-      number AS group_no,
-      CAST(NULL AS DOUBLE) AS variance,
-      CAST(NULL AS DOUBLE) AS std_error
-    FROM __ce_clusters
-    WHERE FALSE
-  ),
-  __ce_reference_variances AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._reference_variances(
-      __ce_mean_distances, __ce_queries, __ce_references, __ce_clusters,
-      clustereval._plain_distance_name(distance, p), p, reference_size, 'point'
+    SELECT * FROM clustereval._silhouettes(
+      __ce_points, __ce_clusters, distance, p, method, "between", NULL, sample_size,
+      reference_size, random_state, 'point'
     )
-  ),
-  __ce_variances AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_reference_variances(distance, p, reference_size))
-  ),
-  __ce_sample_errors AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._sample_errors(__ce_silhouettes, __ce_variances, 'point')
-  ),
-  __ce_errors AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_errors(method)))
+  )
   SELECT
     own.partition_key,
-    clustereval._row_id(member.id, member.row_no - 1, member.has_default_id) AS id,
+    clustereval._row_id(scored.id, scored.row_no - 1, scored.has_default_id) AS id,
     own.cluster,
     nearest.cluster AS neighbor,
     scored.a_lower AS a,
     scored.b_lower AS b,
     scored.lower AS silhouette,
-    errors.std_error
-  FROM __ce_queries AS member
-  JOIN __ce_silhouettes AS scored ON scored.row_no = member.row_no
-  JOIN __ce_clusters AS own ON own.number = member.number
+    scored.std_error
+  FROM __ce_silhouettes AS scored
+  JOIN __ce_clusters AS own ON own.number = scored.number
   LEFT JOIN __ce_clusters AS nearest ON nearest.number = scored.neighbor
-  LEFT JOIN __ce_errors AS errors ON errors.group_no = member.row_no
   WHERE clustereval._check_options(clustereval._valid_means_options(
     method, "between", sample_size, reference_size, random_state,
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   ))
-    AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)
-    AND COALESCE((SELECT MIN(valid) FROM __ce_ids_check), TRUE)
   ORDER BY own.partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
 
 -- Mean silhouette of each cluster of the table tbl (one row per point: its vector and cluster).
@@ -242,40 +201,18 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing, id
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._point_origins(
-      __ce_rows, __ce_moments, distance, p, 'mean', weights
-    )
+  __ce_groups AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, 'mean', weights)
   ),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._cluster_moments(__ce_groups)),
   __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
-  ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, 'mean', weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, 'mean')
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_arguments, __ce_centers, clustereval._plain_distance_name(distance, p), p
-    )
-  ),
-  __ce_points_check AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
+    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
   ),
   __ce_silhouettes AS (
     SELECT * FROM clustereval._cluster_silhouettes(
-      __ce_points, __ce_clusters, __ce_points_check, distance, p, method, "between", sample_size,
-      reference_size, random_state
+      __ce_points, __ce_clusters, distance, p, method, "between", sample_size, reference_size,
+      random_state
     )
   )
   SELECT
@@ -292,13 +229,12 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
     method, "between", sample_size, reference_size, random_state,
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   ))
-    AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)
   ORDER BY own.number ASC NULLS LAST;
 
--- One row per partition (partition_no) with means of silhouettes (rows of _point_silhouettes): the
+-- One row per partition (partition_no) with means of silhouettes (rows of _silhouettes): the
 -- number of silhouettes (n), the number of exact silhouettes (n_exact), the number of clusters
 -- (n_clusters), the means of lower, of upper and of the middle of both (middle), and the mean
--- (macro) and the maximum (largest) over clusters of the mean of middle.
+-- (macro) and the maximum (largest) over clusters of the mean of middle; and std_error.
 CREATE OR REPLACE MACRO clustereval._silhouette_totals(silhouettes) AS TABLE
   -- One row per cluster with the sums of its silhouettes.
   WITH summed AS (
@@ -308,7 +244,8 @@ CREATE OR REPLACE MACRO clustereval._silhouette_totals(silhouettes) AS TABLE
       COUNT(CASE WHEN exact THEN 1 END) AS n_exact,
       clustereval._compensated_sum(lower) AS lower,
       clustereval._compensated_sum(upper) AS upper,
-      clustereval._compensated_sum((lower + upper) / 2) AS middle
+      clustereval._compensated_sum((lower + upper) / 2) AS middle,
+      MAX(std_error) AS std_error
     FROM query_table(silhouettes)
     GROUP BY partition_no, number
   )
@@ -321,7 +258,8 @@ CREATE OR REPLACE MACRO clustereval._silhouette_totals(silhouettes) AS TABLE
     clustereval._compensated_sum(upper) / SUM(n) AS upper,
     clustereval._compensated_sum(middle) / SUM(n) AS middle,
     clustereval._compensated_sum(middle / n) / COUNT(*) AS macro,
-    MAX(middle / n) AS largest
+    MAX(middle / n) AS largest,
+    MAX(std_error) AS std_error
   FROM summed
   GROUP BY partition_no;
 
@@ -347,111 +285,29 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing, id
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._point_origins(
-      __ce_rows, __ce_moments, distance, p, 'mean', weights
-    )
+  __ce_groups AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, 'mean', weights)
   ),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._cluster_moments(__ce_groups)),
   __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
   ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, 'mean', weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, 'mean')
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_arguments, __ce_centers, clustereval._plain_distance_name(distance, p), p
-    )
-  ),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
-  __ce_points_check AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
-  ),
-  __ce_streamed_members AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
-  ),
-  -- Members, stored because they are read several times.
-  __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
-  -- Members whose silhouettes may be computed.
-  __ce_population AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
-  ),
-  -- Ids of the members.
-  __ce_ids AS (
-    SELECT
-      member.row_no, member.number, member.partition_no,
-      member.id, member.has_default_id
-    FROM __ce_population AS member
-  ),
-  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_ids)),
-  __ce_drawn AS MATERIALIZED (
-    SELECT * FROM clustereval._drawn_members(
-      __ce_population, __ce_ids, __ce_ids_check, sample_size, reference_size, random_state
-    )
-  ),
-  __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
-  __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
-  -- Members whose silhouettes are computed.
-  __ce_queries AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_queries(distance, p, method, reference_size))
-  ),
-  __ce_mean_distances AS (
-    SELECT * FROM clustereval._mean_distances(
-      __ce_queries, __ce_members, __ce_references, __ce_clusters, distance, p, method, "between",
-      tolerance, reference_size
-    )
-  ),
-  __ce_plain_silhouettes AS (
-    SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
-  ),
-  __ce_unbiased_silhouettes AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._unbiased_silhouettes(__ce_plain_silhouettes)
-  ),
-  -- Silhouettes of points, of which means are computed.
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_groups)),
   __ce_silhouettes AS (
-    SELECT * FROM query(clustereval._select_silhouettes_to_average(distance, p, reference_size))
-  ),
-  __ce_no_errors AS NOT MATERIALIZED (
-    SELECT
-      number AS group_no,
-      CAST(NULL AS DOUBLE) AS variance,
-      CAST(NULL AS DOUBLE) AS std_error,
-      CAST(NULL AS DOUBLE) AS margin
-    FROM __ce_clusters
-    WHERE FALSE
-  ),
-  __ce_reference_variances AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._reference_variances(
-      __ce_mean_distances, __ce_queries, __ce_references, __ce_clusters,
-      clustereval._plain_distance_name(distance, p), p, reference_size, 'partition'
+    SELECT * FROM clustereval._silhouettes(
+      __ce_points, __ce_clusters, distance, p, method, "between", tolerance, sample_size,
+      reference_size, random_state, 'partition'
     )
   ),
-  __ce_variances AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_reference_variances(distance, p, reference_size))
-  ),
-  __ce_sample_errors AS NOT MATERIALIZED (
-    SELECT *, clustereval._normal_quantile(confidence) * std_error AS margin
-    FROM clustereval._sample_errors(__ce_silhouettes, __ce_variances, 'partition')
-  ),
-  __ce_errors AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_errors(method))),
   __ce_totals AS (SELECT * FROM clustereval._silhouette_totals(__ce_silhouettes)),
   -- One row per partition that has a silhouette.
   __ce_scored AS (
-    SELECT own.partition_key, totals.*, errors.std_error, errors.margin
+    SELECT
+      own.partition_key, totals.*,
+      clustereval._normal_quantile(confidence) * totals.std_error AS margin
     FROM __ce_totals AS totals
     JOIN __ce_clusters AS own ON own.number = totals.partition_no
-    LEFT JOIN __ce_errors AS errors ON errors.group_no = totals.partition_no
     WHERE clustereval._is_clustering(own.total, own.n_clusters)
   )
   SELECT
@@ -488,5 +344,4 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
     method, "between", tolerance, sample_size, reference_size, confidence, random_state,
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   ))
-    AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)
   ORDER BY counts.partition_key ASC NULLS LAST;

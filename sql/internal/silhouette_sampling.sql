@@ -17,42 +17,11 @@ CREATE OR REPLACE MACRO clustereval._draws_references(distance, p, reference_siz
   reference_size IS NOT NULL
     AND clustereval._plain_distance_name(distance, p) NOT IN ('sqeuclidean', 'cosine');
 
--- Text of a query for all rows of the CTE from which points are drawn. They are streamed if only
--- distances to references are computed, because then only the drawn points have to be kept.
-CREATE OR REPLACE MACRO clustereval._select_population(distance, p, reference_size) AS
-  concat('SELECT * FROM ', CASE
-    WHEN clustereval._draws_references(distance, p, reference_size) THEN '__ce_streamed_members'
-    ELSE '__ce_members'
-  END);
-
--- Text of a query for all rows of the CTE with the silhouettes that are averaged.
-CREATE OR REPLACE MACRO clustereval._select_silhouettes_to_average(distance, p, reference_size) AS
-  concat('SELECT * FROM ', CASE
-    WHEN clustereval._draws_references(distance, p, reference_size)
-    THEN '__ce_unbiased_silhouettes'
-    ELSE '__ce_plain_silhouettes'
-  END);
-
--- Text of a query for all rows of the CTE with the variances of references, or for no row.
-CREATE OR REPLACE MACRO clustereval._select_reference_variances(distance, p, reference_size) AS
-  concat('SELECT * FROM ', CASE
-    WHEN clustereval._draws_references(distance, p, reference_size)
-    THEN '__ce_reference_variances'
-    ELSE '__ce_no_errors'
-  END);
-
--- Text of a query for all rows of the CTE with the standard errors of a sample, or for no row.
-CREATE OR REPLACE MACRO clustereval._select_errors(method) AS
-  concat('SELECT * FROM ', CASE
-    WHEN method = 'sample' THEN '__ce_sample_errors'
-    ELSE '__ce_no_errors'
-  END);
-
 ---------------------------------------------------------------------------------------------------
 -- Draws of points
 ---------------------------------------------------------------------------------------------------
 
--- One row per member (a point that counts, a row of _cluster_members): row_no, and place, its
+-- One row per member (a point that counts, a row of _clustered_points): row_no, and place, its
 -- position from 0 in its partition, sorted by id, or by row number if no id was given.
 CREATE OR REPLACE MACRO clustereval._id_places(members) AS TABLE
   SELECT
@@ -63,8 +32,7 @@ CREATE OR REPLACE MACRO clustereval._id_places(members) AS TABLE
     ) - 1 AS BIGINT) AS place
   FROM query_table(members);
 
--- No row. Raises an error if an id occurs twice in a partition. members are the rows of
--- _cluster_members, one per point that is scored.
+-- No row. Raises an error if an id occurs twice in a partition.
 CREATE OR REPLACE MACRO clustereval._check_ids(members) AS TABLE
   WITH repeated AS (
     SELECT partition_no, id, COUNT(*) AS n
@@ -81,14 +49,13 @@ CREATE OR REPLACE MACRO clustereval._check_ids(members) AS TABLE
 
 -- x squared plus `added`, modulo 2^31 - 1, of integers below 2^31: a step of _sample_key.
 CREATE OR REPLACE MACRO clustereval._square_step(x, added) AS (x * x + added) % 2147483647;
--- Sample key (see _sample_key) from x0, the position of a point among the sorted ids, and x1 and
--- x2, the results of the first two steps. The third step is linear in x2 and x0, and the fourth
--- step is its square plus x1. A macro has no variables, so a result that is used twice has to be a
--- parameter.
+-- Sample key (see _sample_key) from x0 and the results x1 and x2 of the first two steps. The third
+-- step is linear in x2 and x0, and the fourth step is its square plus x1. A macro has no variables,
+-- so a result that is used twice has to be a parameter.
 CREATE OR REPLACE MACRO clustereval._sample_key_from_x2(x0, x1, x2) AS
   clustereval._square_step((x2 * 39373 + x0) % 2147483647, x1);
--- Sample key (see _sample_key) from x0, the position of a point among the sorted ids, x1, the
--- result of the first step, and the seed. The second step is x1 squared plus the seed.
+-- Sample key (see _sample_key) from x0, x1 and the seed. The second step is x1 squared plus the
+-- seed.
 CREATE OR REPLACE MACRO clustereval._sample_key_from_x1(x0, x1, seed) AS
   clustereval._sample_key_from_x2(x0, x1, clustereval._square_step(x1, seed));
 -- Sample key of a point, a pseudorandom integer below 2^31 - 1: the points with the smallest keys
@@ -98,12 +65,11 @@ CREATE OR REPLACE MACRO clustereval._sample_key_from_x1(x0, x1, seed) AS
 CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
   clustereval._sample_key_from_x1(x0, (x0 * 48271 + seed * 69621 + 1) % 2147483647, seed);
 
--- The rows of members (_cluster_members) that method 'sample' draws, with more columns.
--- is_query: the sample_size points of each partition with the smallest sample keys (_sample_key),
--- or all points without one. is_reference: the same for reference_size and each cluster, but no
--- point without reference_size; reference_rank is the rank among the points of the cluster. ids are
--- the same rows without points. ids_check is read so that _check_ids raises its error for a
--- repeated id.
+-- The rows of members (_clustered_points) that method 'sample' draws. is_query: the sample_size
+-- points of each partition with the smallest sample keys (_sample_key), or all points without one.
+-- is_reference: the same for reference_size and each cluster, but no point without reference_size;
+-- reference_rank is the rank among the points of the cluster. ids are the same rows without points.
+-- ids_check is read so that _check_ids raises its error.
 CREATE OR REPLACE MACRO clustereval._drawn_members(
   members, ids, ids_check, sample_size, reference_size, random_state
 ) AS TABLE
@@ -149,13 +115,12 @@ CREATE OR REPLACE MACRO clustereval._drawn_members(
 -- Mean distances to references
 ---------------------------------------------------------------------------------------------------
 
--- A table of mean distances, estimated from the distances to the references, which are rows of
--- _drawn_members. The mean distance to the point's own cluster leaves out the query itself. There
--- are four more columns: a_more and b_more are a and b after every mean distance was increased, and
--- a_less and b_less are a and b after every mean distance was decreased. The change is half of the
--- difference between the means of the references of odd rank and of even rank, times the root of
--- the share of the cluster that is not drawn. This is as much as the mean varies because of the
--- draw.
+-- A table of mean distances, estimated from the distances to the references. The mean distance to
+-- the point's own cluster leaves out the query itself. There are four more columns: a_more and
+-- b_more, a_less and b_less are a and b after every mean distance was increased or decreased by
+-- half of the difference between the means of the references of odd rank and of even rank, times
+-- the root of the share of the cluster that is not drawn. This is as much as the mean varies
+-- because of the draw.
 CREATE OR REPLACE MACRO clustereval._reference_means(
   queries, reference_points, clusters, plain_distance, p, reference_size
 ) AS TABLE
@@ -235,11 +200,10 @@ CREATE OR REPLACE MACRO clustereval._reference_means(
   FROM varied
   GROUP BY row_no, number;
 
--- The rows of silhouettes (_point_silhouettes, from the means of _reference_means) without their
--- bias, for means of many silhouettes. The bias arises because the silhouette is not a linear
--- function of a and b, and because b is the smallest of several estimates. Twice the silhouette
--- minus the mean of the silhouettes of varied means removes the bias of the order 1 /
--- reference_size.
+-- The rows of silhouettes (_point_silhouettes, from _reference_means) without their bias, for means
+-- of many silhouettes. The bias arises because the silhouette is not a linear function of a and b,
+-- and because b is the smallest of several estimates. Twice the silhouette minus the mean of the
+-- silhouettes of varied means removes the bias of the order 1 / reference_size.
 CREATE OR REPLACE MACRO clustereval._unbiased_silhouettes(silhouettes) AS TABLE
   WITH corrected AS (
     SELECT
@@ -260,8 +224,8 @@ CREATE OR REPLACE MACRO clustereval._unbiased_silhouettes(silhouettes) AS TABLE
 -- Errors
 ---------------------------------------------------------------------------------------------------
 
--- The number of a query's group, for the error of the mean silhouette of the group: the number of
--- its row, its cluster or its partition, for the level 'point', 'cluster' or 'partition'.
+-- The number of a query's group, for the error of the mean silhouette of the group: its row,
+-- cluster or partition, for the level 'point', 'cluster' or 'partition'.
 CREATE OR REPLACE MACRO clustereval._group_number(level, row_no, number, partition_no) AS
   CASE level WHEN 'point' THEN row_no WHEN 'cluster' THEN number ELSE partition_no END;
 
@@ -278,7 +242,7 @@ CREATE OR REPLACE MACRO clustereval._silhouette_by_nearest(a, b) AS
 -- One row for each query and each of its two clusters (target), its own cluster and the nearest
 -- other cluster, if the references of the cluster are not all of its points: row_no, group_no
 -- (_group_number), point, mean (the mean distance of the point to the target), and weight, the
--- growth of the silhouette with the distance to a single reference. means are those of
+-- growth of the silhouette with the distance to a single reference. means: rows of
 -- _reference_means.
 CREATE OR REPLACE MACRO clustereval._reference_weights(
   means, queries, clusters, reference_size, level
@@ -318,8 +282,8 @@ CREATE OR REPLACE MACRO clustereval._reference_weights(
 
 -- One row per group of queries (group_no, see _group_number) on which sampled references have an
 -- influence: the variance of the sum of its silhouettes due to the draw of the references. The
--- influence of a reference is a sum over the queries. Each query adds its weight
--- (_reference_weights) times the deviation of its distance to the reference from its mean distance.
+-- influence of a reference is the sum over the queries of weight (_reference_weights) times the
+-- deviation of its distance to the reference from its mean distance.
 CREATE OR REPLACE MACRO clustereval._reference_variances(
   means, queries, reference_points, clusters, plain_distance, p, reference_size, level
 ) AS TABLE
@@ -347,10 +311,10 @@ CREATE OR REPLACE MACRO clustereval._reference_variances(
   JOIN query_table(clusters) AS cluster ON cluster.number = influence.target
   GROUP BY influence.group_no;
 
--- One row per group of silhouettes (group_no, see _group_number), those of _point_silhouettes of
--- sampled points: std_error, the standard error of their mean, due to the draw of the points and of
--- the references. The part that is due to the references is in variances (_reference_variances).
--- NULL if only one of several points was drawn, and if the silhouettes are NULL.
+-- One row per group of silhouettes (group_no, see _group_number) of sampled points: std_error, the
+-- standard error of their mean, due to the draw of the points and of the references (variances,
+-- rows of _reference_variances). NULL if only one of several points was drawn, and if the
+-- silhouettes are NULL.
 CREATE OR REPLACE MACRO clustereval._sample_errors(silhouettes, variances, level) AS TABLE
   WITH grouped AS (
     SELECT

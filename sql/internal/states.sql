@@ -43,30 +43,29 @@ CREATE OR REPLACE MACRO clustereval._check_state_type(x, name, type_name, expect
     ELSE x
   END;
 
--- x, unchanged. Raises the error of _check_state_type unless the column `given` has numbers.
+-- Like _check_state_type, for numbers.
 CREATE OR REPLACE MACRO clustereval._check_state_counts(x, name, given) AS
   clustereval._check_state_type(
     x, name, typeof(any_value(given)), 'whole numbers >= 0',
     regexp_matches(typeof(any_value(given)), clustereval._number_types())
   );
 
--- x, unchanged. Raises the error of _check_state_type unless the column `given` has lists of
--- numbers.
+-- Like _check_state_type, for lists of numbers.
 CREATE OR REPLACE MACRO clustereval._check_state_lists(x, name, given) AS
   clustereval._check_state_type(
     x, name, typeof(any_value(given)), 'lists of numbers',
     clustereval._is_vector_type(typeof(any_value(given)))
   );
 
--- A text that says what is wrong with x, a number of rows in the column `name`; NULL if x is valid.
+-- What is wrong with x, a number of rows in the column `name`, as text; NULL if x is valid.
 CREATE OR REPLACE MACRO clustereval._state_count_fault(x, name) AS
   CASE
     WHEN NOT clustereval._is_whole_number(x, 0)
     THEN concat('whole numbers >= 0 in the column ', name, ', got ', clustereval._show_value(x))
   END;
 
--- A text that says what is wrong with x, a list in the column `name` that should have dims finite
--- numbers; NULL if x is valid.
+-- What is wrong with x, a list in the column `name` that should have dims finite numbers, as text;
+-- NULL if x is valid.
 CREATE OR REPLACE MACRO clustereval._state_list_fault(x, name, dims) AS
   CASE
     WHEN x IS NULL THEN concat('a list for each state of points in the column ', name, ', got NULL')
@@ -88,8 +87,7 @@ CREATE OR REPLACE MACRO clustereval._unordered_place(low, x, high) AS
     lambda __ce_i: NOT (low[__ce_i] <= x[__ce_i] AND x[__ce_i] <= high[__ce_i])
   )[1];
 
--- A text that says what is wrong with lists of finite numbers of the same length; NULL if they are
--- valid.
+-- What is wrong with lists of finite numbers of the same length, as text; NULL if they are valid.
 CREATE OR REPLACE MACRO clustereval._state_value_fault(mean, m2, low, high) AS
   CASE
     WHEN list_min(m2) < 0
@@ -366,11 +364,10 @@ CREATE OR REPLACE MACRO clustereval._state_moments(coordinates, origins, distanc
   )
   SELECT * FROM clustereval._scale_moments(moved, distance, 2, weights);
 
--- One row per cluster: the columns of _cluster_spreads that have a value without points. The sums
--- of distances are sums of squares here, those of the distance sqeuclidean, whatever the option
--- distance is. The sum of the squared distances to any center is the sum of the squared distances
--- to the mean, plus n times the squared distance between the mean and that center. counts: rows of
--- _state_counts; centers: rows of _all_centers; moments: rows of _state_moments.
+-- One row per cluster: the columns of _cluster_spreads that have a value without points, for the
+-- distance sqeuclidean, whatever the option distance is. The sum of the squared distances to any
+-- center is the sum of the squared distances to the mean, plus n times the squared distance between
+-- the mean and that center. The tables are those of _state_counts, _all_centers and _state_moments.
 CREATE OR REPLACE MACRO clustereval._state_spreads(counts, centers, moments) AS TABLE
   WITH squares_within AS (
     SELECT partition_key, cluster, clustereval._compensated_sum(n * variance) AS ssw
@@ -402,8 +399,8 @@ CREATE OR REPLACE MACRO clustereval._state_spreads(counts, centers, moments) AS 
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE, which _check_options runs. Raises an error if an option of
--- internal_report_from_states is invalid.
+-- Text of the query SELECT TRUE. Raises an error for an invalid option of
+-- internal_report_from_states.
 CREATE OR REPLACE MACRO clustereval._valid_state_options(distance, weights) AS
   CASE
     WHEN coalesce(lower(CAST(distance AS VARCHAR)), '') NOT IN ('euclidean', 'sqeuclidean')

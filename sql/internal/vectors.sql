@@ -43,9 +43,6 @@ CREATE OR REPLACE MACRO clustereval._is_vector_text(vec) AS
     '_', '[ ,\t\r\n]'
   ), 'N', '[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity|nan)'));
 
--- TRUE if vec, the text of a vector, is sparse: it has index:number, or a length in front ($4$).
-CREATE OR REPLACE MACRO clustereval._is_sparse_text(vec) AS regexp_matches(vec, '[:$]');
-
 -- The length that the sparse vector in the text vec states in front ($4$), NULL if it states none.
 CREATE OR REPLACE MACRO clustereval._stated_length(vec) AS
   CAST(nullif(regexp_extract(vec, '\$([0-9]+)\$', 1), '') AS BIGINT);
@@ -60,8 +57,8 @@ CREATE OR REPLACE MACRO clustereval._text_numbers(vec) AS
   CAST(regexp_extract_all(regexp_replace(vec, '\$[0-9]+\$', ''), '[^\[\] ,:\t\r\n]+') AS DOUBLE[]);
 
 -- Raises the error of parse_vector for the text vec. `expected` says what was expected, and
--- `advice` says what to do. The error quotes up to 100 characters of vec, because its start
--- identifies the row.
+-- `advice` what to do. The error quotes up to 100 characters of vec, because its start identifies
+-- the row.
 CREATE OR REPLACE MACRO clustereval._text_error(vec, expected, advice) AS
   error(concat(
     'parse_vector: expected ', expected, ', got ''', left(vec, 100),
@@ -69,7 +66,7 @@ CREATE OR REPLACE MACRO clustereval._text_error(vec, expected, advice) AS
   ));
 
 -- x, unchanged. Raises the error of parse_vector for the text vec if dims, the length of the vector
--- in it, is not size, the length that was asked for. If either is NULL, there is no error.
+-- in it, is not size; not if either is NULL.
 CREATE OR REPLACE MACRO clustereval._check_length(x, vec, dims, size) AS
   CASE
     WHEN dims <> size
@@ -89,9 +86,8 @@ CREATE OR REPLACE MACRO clustereval._sparse_entries(numbers) AS
 CREATE OR REPLACE MACRO clustereval._entry_indices(entries) AS
   list_transform(entries, lambda __ce_entry: __ce_entry[1]);
 
--- The dense vector of length dims with the coordinates of `entries`, and 0 elsewhere. `entries` are
--- the pairs (index, coordinate) of a sparse vector, sorted by index; each coordinate is put after
--- the zeros between it and the previous coordinate.
+-- The dense vector of length dims with the coordinates of `entries` (_sparse_entries), and 0
+-- elsewhere. Each coordinate is put after the zeros between it and the previous coordinate.
 CREATE OR REPLACE MACRO clustereval._fill_entries(entries, dims) AS
   list_resize(flatten(list_transform(
     list_zip(
@@ -102,9 +98,8 @@ CREATE OR REPLACE MACRO clustereval._fill_entries(entries, dims) AS
     )
   )), dims, 0.0);
 
--- The dense vector of length dims with the coordinates of `entries`, and 0 elsewhere. `entries` are
--- the pairs (index, coordinate) in the sparse text vec, sorted by index. Raises the error of
--- parse_vector if dims is NULL, or an index is negative, not below dims or repeated.
+-- _fill_entries of the entries in the sparse text vec. Raises the error of parse_vector if dims is
+-- NULL, or an index is negative, not below dims or repeated.
 CREATE OR REPLACE MACRO clustereval._fill_checked_entries(entries, vec, dims) AS
   CASE
     WHEN dims IS NULL
@@ -118,17 +113,15 @@ CREATE OR REPLACE MACRO clustereval._fill_checked_entries(entries, vec, dims) AS
     ELSE clustereval._fill_entries(entries, dims)
   END;
 
--- The dense vector of length dims from vec, the text of a sparse vector. Raises the error of
--- parse_vector if dims is NULL, or for a wrong index. list_transform([x], lambda y: ...)[1] gives x
--- a name, so that it is computed once.
+-- The dense vector of length dims from vec, the text of a sparse vector. list_transform([x], lambda
+-- y: ...)[1] gives x a name, so that it is computed once.
 CREATE OR REPLACE MACRO clustereval._parse_sparse_text(vec, dims) AS
   list_transform(
     [clustereval._sparse_entries(clustereval._text_numbers(vec))],
     lambda __ce_entries: clustereval._fill_checked_entries(__ce_entries, vec, dims)
   )[1];
 
--- The vector in vec, the text of a dense vector. Raises the error of parse_vector if size is not
--- NULL and the vector has another length.
+-- The vector in vec, the text of a dense vector.
 CREATE OR REPLACE MACRO clustereval._parse_dense_text(vec, size) AS
   list_transform(
     [clustereval._text_numbers(vec)],
@@ -152,7 +145,8 @@ CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
       vec, concat('a length <= ', clustereval._max_stated_length()),
       '; give size for longer vectors'
     )
-    WHEN clustereval._is_sparse_text(vec)
+    -- A sparse vector has index:number, or a length in front ($4$).
+    WHEN regexp_matches(vec, '[:$]')
     THEN clustereval._check_length(
       clustereval._parse_sparse_text(
         vec, coalesce(clustereval._stated_length(vec), CAST(size AS BIGINT))

@@ -160,21 +160,11 @@ CHAIN = """
             t, vector, cluster, '{d}', 3, NULL, shape, NULL, 'cluster', 'error'
         )
     ),
-    moments AS MATERIALIZED (FROM clustereval._coordinate_moments(rows, 'mean')),
-    origins AS MATERIALIZED (
-        FROM clustereval._point_origins(rows, moments, '{d}', 3, 'mean', NULL)
+    groups AS MATERIALIZED (
+        FROM clustereval._point_clusters(rows, arguments, '{d}', 3, 'mean', NULL)
     ),
-    points AS MATERIALIZED (FROM clustereval._move_points(rows, origins, NULL)),
-    coordinates AS MATERIALIZED (
-        FROM clustereval._moved_moments(moments, points, origins, '{d}', 3, 'mean', NULL)
-    ),
-    centers AS (FROM clustereval._all_centers(points, coordinates, '{d}', 'mean')),
-    spreads AS (FROM clustereval._cluster_spreads(points, arguments, centers, '{d}', 3)),
-    checked AS (
-        FROM clustereval._check_points(rows, arguments, spreads, centers, origins, NULL)
-    ),
-    clusters AS MATERIALIZED (FROM clustereval._cluster_moments(coordinates, spreads, '{d}')),
-    members AS MATERIALIZED (FROM clustereval._cluster_members(points, clusters, checked)),
+    clusters AS MATERIALIZED (FROM clustereval._cluster_moments(groups)),
+    members AS MATERIALIZED (FROM clustereval._clustered_points(rows, groups, NULL)),
     nearest AS (SELECT row_no, 'inf'::DOUBLE AS b_upper FROM members),
     second AS MATERIALIZED (FROM clustereval._second_moments(members, clusters)),
     tables AS MATERIALIZED (FROM clustereval._cityblock_tables(members, clusters)),
