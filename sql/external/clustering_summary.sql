@@ -153,16 +153,13 @@ CREATE OR REPLACE MACRO clustereval.clustering_summary(
     SELECT *
     FROM clustereval._name_groups(tbl, cluster, name, weight, partition_by, noise, noise_as)
   ),
-  row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
   cells AS (
     SELECT
       partition_key, label['name'] AS name, one.cluster, n, copies
     FROM __ce_groups AS one
     WHERE copies > 0
   ),
-  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  sizes AS (SELECT * FROM clustereval._size_statistics(cluster_sizes)),
-  names AS (SELECT * FROM clustereval._name_statistics(cells))
+  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells))
   SELECT
     counts.partition_key,
     counts.total AS n,
@@ -177,8 +174,10 @@ CREATE OR REPLACE MACRO clustereval.clustering_summary(
     sizes.hill_inf AS hill_number_inf,
     clustereval._ratio(names.homonyms, names.named) AS homonymy_rate,
     clustereval._ratio(names.varied, sizes.n_clusters) AS name_variation_rate
-  FROM row_counts AS counts
-  LEFT JOIN sizes ON sizes.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN names ON names.partition_key IS NOT DISTINCT FROM counts.partition_key
+  FROM clustereval._row_counts(__ce_groups) AS counts
+  LEFT JOIN clustereval._size_statistics(cluster_sizes) AS sizes
+    ON sizes.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN clustereval._name_statistics(cells) AS names
+    ON names.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY counts.partition_key ASC NULLS LAST;

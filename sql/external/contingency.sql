@@ -586,13 +586,10 @@ CREATE OR REPLACE MACRO clustereval.pair_counts(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
   -- The groups that are scored, which are the cells of the contingency table.
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
-  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
   -- One row per partition with the ordered pairs of rows in the same cell.
   cell_totals AS (
     SELECT
@@ -609,11 +606,11 @@ CREATE OR REPLACE MACRO clustereval.pair_counts(
       COALESCE(cells.cell_pairs, clustereval._widen(0)) AS cell_pairs,
       COALESCE(labels.label_pairs, clustereval._widen(0)) AS label_pairs,
       COALESCE(clusters.cluster_pairs, clustereval._widen(0)) AS cluster_pairs
-    FROM row_counts AS counts
+    FROM clustereval._row_counts(__ce_groups) AS counts
     LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN label_totals AS labels
+    LEFT JOIN clustereval._label_totals(label_sizes) AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN cluster_totals AS clusters
+    LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT

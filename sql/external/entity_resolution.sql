@@ -51,24 +51,17 @@ CREATE OR REPLACE MACRO clustereval._resolution_totals(groups) AS TABLE
   label_sizes AS (SELECT *, 1 AS copies FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
   sized_cells AS (SELECT * FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes)),
-  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
-  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
   -- One row per partition with its numbers of rows, labels and clusters, and of their pairs.
   totals AS (
     SELECT
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
       labels.n_labels, labels.label_pairs, clusters.n_clusters, clusters.cluster_pairs
     FROM row_counts AS counts
-    LEFT JOIN label_totals AS labels
+    LEFT JOIN clustereval._label_totals(label_sizes) AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN cluster_totals AS clusters
+    LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
   ),
-  cell_totals AS (SELECT * FROM clustereval._cell_totals(row_counts, sized_cells)),
-  lea_totals AS (SELECT * FROM clustereval._lea_totals(sized_cells)),
-  remainders AS (SELECT * FROM clustereval._cell_remainder_totals(sized_cells)),
-  closest_labels AS (SELECT * FROM clustereval._closest_label_totals(sized_cells)),
-  closest_clusters AS (SELECT * FROM clustereval._closest_cluster_totals(sized_cells)),
   tables AS (SELECT * FROM clustereval._table_totals(label_sizes, cluster_sizes, totals))
   SELECT
     totals.*,
@@ -82,11 +75,15 @@ CREATE OR REPLACE MACRO clustereval._resolution_totals(groups) AS TABLE
     tables.label_remainders, tables.cluster_remainders, tables.log_tables,
     tables.label_tables, tables.table_excess, tables.label_excess, tables.label_factorials
   FROM totals
-  LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN lea_totals AS lea ON lea.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN remainders ON remainders.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN closest_labels ON closest_labels.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN closest_clusters
+  LEFT JOIN clustereval._cell_totals(row_counts, sized_cells) AS cells
+    ON cells.partition_key IS NOT DISTINCT FROM totals.partition_key
+  LEFT JOIN clustereval._lea_totals(sized_cells) AS lea
+    ON lea.partition_key IS NOT DISTINCT FROM totals.partition_key
+  LEFT JOIN clustereval._cell_remainder_totals(sized_cells) AS remainders
+    ON remainders.partition_key IS NOT DISTINCT FROM totals.partition_key
+  LEFT JOIN clustereval._closest_label_totals(sized_cells) AS closest_labels
+    ON closest_labels.partition_key IS NOT DISTINCT FROM totals.partition_key
+  LEFT JOIN clustereval._closest_cluster_totals(sized_cells) AS closest_clusters
     ON closest_clusters.partition_key IS NOT DISTINCT FROM totals.partition_key
   LEFT JOIN tables ON tables.partition_key IS NOT DISTINCT FROM totals.partition_key;
 

@@ -431,8 +431,7 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
     SELECT DISTINCT n, a, b
     FROM size_pairs
   ),
-  nodes AS (SELECT * FROM clustereval._overlap_nodes(distinct_pairs)),
-  pair_values AS (SELECT * FROM clustereval._pair_expectations(nodes))
+  nodes AS (SELECT * FROM clustereval._overlap_nodes(distinct_pairs))
   SELECT
     pairs.partition_key,
     clustereval._compensated_sum(pairs.multiplicity * terms.emi) AS emi,
@@ -441,7 +440,7 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
     clustereval._compensated_sum(pairs.multiplicity * terms.expected_cluster_entropy_given_label)
       AS expected_cluster_entropy_given_label
   FROM size_pairs AS pairs
-  JOIN pair_values AS terms
+  JOIN clustereval._pair_expectations(nodes) AS terms
     ON terms.n = pairs.n
     AND terms.a = pairs.a
     AND terms.b = pairs.b

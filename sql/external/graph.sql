@@ -31,11 +31,7 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
     )
   ),
   __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  __ce_clusters AS (SELECT * FROM clustereval._graph_conductances(__ce_sizes)),
-  __ce_sums AS (SELECT * FROM clustereval._graph_sums(__ce_clusters, resolution)),
-  __ce_row_counts AS (
-    SELECT * FROM clustereval._graph_row_counts(__ce_ids, __ce_edges, tbl, partition_by)
-  )
+  __ce_clusters AS (SELECT * FROM clustereval._graph_conductances(__ce_sizes))
   SELECT
     counts.partition_key,
     COALESCE(sums.n_nodes, 0) AS n_nodes,
@@ -56,8 +52,9 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
     clustereval._ratio(
       sums.n_cut_edges, sums.n_edges + sums.n_cut_edges
     ) AS inter_cluster_edge_share
-  FROM __ce_row_counts AS counts
-  LEFT JOIN __ce_sums AS sums ON sums.partition_key IS NOT DISTINCT FROM counts.partition_key
+  FROM clustereval._graph_row_counts(__ce_ids, __ce_edges, tbl, partition_by) AS counts
+  LEFT JOIN clustereval._graph_sums(__ce_clusters, resolution) AS sums
+    ON sums.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, resolution, 0))
   ORDER BY counts.partition_key ASC NULLS LAST;
 
@@ -88,11 +85,6 @@ CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
   __ce_clusters AS (SELECT * FROM clustereval._graph_conductances(__ce_sizes)),
   __ce_components AS MATERIALIZED (
     SELECT * FROM clustereval._graph_components(__ce_clusters, __ce_shapes)
-  ),
-  __ce_diameters AS (
-    SELECT * FROM clustereval._graph_cluster_diameters(
-      __ce_nodes, __ce_edges, __ce_components, max_diameter_nodes
-    )
   )
   SELECT
     one.partition_key,
@@ -112,7 +104,10 @@ CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
     one.n_bridges,
     CAST(diameter.diameter AS BIGINT) AS diameter
   FROM __ce_components AS one
-  LEFT JOIN __ce_diameters AS diameter ON diameter.cluster_no = one.cluster_no
+  LEFT JOIN clustereval._graph_cluster_diameters(
+    __ce_nodes, __ce_edges, __ce_components, max_diameter_nodes
+  ) AS diameter
+    ON diameter.cluster_no = one.cluster_no
   WHERE clustereval._check_options(
       clustereval._valid_graph_options(noise, noise_as, 1, max_diameter_nodes)
     )
@@ -140,7 +135,6 @@ CREATE OR REPLACE MACRO clustereval.graph_node_report(
       __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
     )
   ),
-  __ce_degrees AS (SELECT * FROM clustereval._graph_degrees(__ce_edges)),
   __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
   __ce_bridges AS (
     SELECT *
@@ -167,7 +161,7 @@ CREATE OR REPLACE MACRO clustereval.graph_node_report(
     COALESCE(bridge.n_bridges, 0) AS n_bridges
   FROM __ce_nodes AS node
   JOIN __ce_clusters AS one ON one.cluster_no = node.cluster_no
-  LEFT JOIN __ce_degrees AS sums ON sums.node = node.node
+  LEFT JOIN clustereval._graph_degrees(__ce_edges) AS sums ON sums.node = node.node
   LEFT JOIN __ce_bridge_counts AS bridge ON bridge.node = node.node
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, 1, 0))
   ORDER BY node.partition_key ASC NULLS LAST, node.id ASC NULLS LAST;
@@ -194,10 +188,6 @@ CREATE OR REPLACE MACRO clustereval.graph_edge_report(
     )
   ),
   __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  __ce_bridges AS (
-    SELECT *
-    FROM clustereval._graph_cluster_bridges(__ce_nodes, __ce_edges, __ce_clusters)
-  ),
   __ce_named AS (
     SELECT
       edge.partition_key,
@@ -211,7 +201,8 @@ CREATE OR REPLACE MACRO clustereval.graph_edge_report(
     FROM __ce_edges AS edge
     JOIN __ce_nodes AS low ON low.node = edge.low
     JOIN __ce_nodes AS high ON high.node = edge.high
-    LEFT JOIN __ce_bridges AS bridge ON bridge.low = edge.low AND bridge.high = edge.high
+    LEFT JOIN clustereval._graph_cluster_bridges(__ce_nodes, __ce_edges, __ce_clusters) AS bridge
+      ON bridge.low = edge.low AND bridge.high = edge.high
   )
   SELECT
     partition_key,

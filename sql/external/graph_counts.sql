@@ -201,15 +201,14 @@ CREATE OR REPLACE MACRO clustereval._check_graph_ids(ids) AS TABLE
 -- number of the node; and cluster_no, the number of its cluster. Raises the errors of
 -- _check_graph_ids. ids: rows of _graph_ids; noise_as is the user's option.
 CREATE OR REPLACE MACRO clustereval._graph_nodes(ids, noise_as) AS TABLE
-  WITH faults AS (SELECT * FROM clustereval._check_graph_ids(ids)),
-  members AS (
+  WITH members AS (
     SELECT
       partition_key, id, node,
       CASE WHEN NOT (is_noise AND noise_as = 'singletons') THEN cluster END AS cluster
     FROM query_table(ids)
     WHERE times > 0
       AND NOT (is_noise AND noise_as = 'drop')
-      AND (SELECT n_faults FROM faults) = 0
+      AND (SELECT n_faults FROM clustereval._check_graph_ids(ids)) = 0
   ),
   numbers AS (
     SELECT partition_key, cluster, MIN(node) AS cluster_no
@@ -414,8 +413,7 @@ CREATE OR REPLACE MACRO clustereval._check_graph_edges(nodes, edges) AS TABLE
 -- and columns are 0. Raises the errors of _check_graph_edges. The parameters are names of CTEs:
 -- the rows of _graph_nodes and _graph_edges.
 CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
-  WITH checked AS (SELECT * FROM clustereval._check_graph_edges(nodes, edges)),
-  sizes AS (
+  WITH sizes AS (
     SELECT
       cluster_no,
       MIN(partition_key) AS partition_key,
@@ -423,10 +421,8 @@ CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
       CAST(COUNT(*) AS BIGINT) AS n_nodes
     FROM query_table(nodes)
     GROUP BY cluster_no
-    HAVING (SELECT valid FROM checked)
-  ),
-  sums AS (SELECT * FROM clustereval._graph_edge_sums(edges)),
-  extremes AS (SELECT * FROM clustereval._graph_extremes(edges))
+    HAVING (SELECT valid FROM clustereval._check_graph_edges(nodes, edges))
+  )
   SELECT
     size.*,
     CAST(COALESCE(sums.n_edges, 0) AS BIGINT) AS n_edges,
@@ -441,8 +437,8 @@ CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
     COALESCE(extreme.max_neighbors, 0) AS max_neighbors,
     extreme.hub
   FROM sizes AS size
-  LEFT JOIN sums ON sums.cluster_no = size.cluster_no
-  LEFT JOIN extremes AS extreme ON extreme.cluster_no = size.cluster_no;
+  LEFT JOIN clustereval._graph_edge_sums(edges) AS sums ON sums.cluster_no = size.cluster_no
+  LEFT JOIN clustereval._graph_extremes(edges) AS extreme ON extreme.cluster_no = size.cluster_no;
 
 -- Conductance of a cluster: the weight of its cut edges divided by the volume of the cluster or of
 -- the rest of the graph, whichever is less. The volume is the sum of the weighted degrees. weight

@@ -84,11 +84,10 @@ CREATE OR REPLACE MACRO clustereval._graph_forest(starts, arcs) AS TABLE
     FROM query_table(arcs) AS arc
     ANTI JOIN covered ON covered.node = arc.from_node
   ),
-  parts AS (SELECT * FROM clustereval._graph_parts(rest)),
   other_starts AS (
     SELECT DISTINCT arc.cluster_no, arc.from_node AS node
     FROM rest AS arc
-    SEMI JOIN parts AS part ON part.part = arc.from_node
+    SEMI JOIN clustereval._graph_parts(rest) AS part ON part.part = arc.from_node
   )
   SELECT * FROM covered
   UNION ALL

@@ -525,13 +525,12 @@ CREATE OR REPLACE MACRO clustereval._matched_totals(weights) AS TABLE
   WITH decided AS MATERIALIZED (SELECT * FROM clustereval._decide_cells(weights)),
   left_cells AS MATERIALIZED (SELECT * FROM decided WHERE state = 'left'),
   part_weights AS MATERIALIZED (SELECT * FROM clustereval._part_weights(left_cells)),
-  solutions AS (SELECT * FROM clustereval._solve_parts(part_weights)),
   part_problems AS (SELECT DISTINCT part, problem FROM part_weights),
   matched_weights AS (
     SELECT problem, weight FROM decided WHERE state = 'matched'
     UNION ALL
     SELECT part.problem, solution.weight
-    FROM solutions AS solution
+    FROM clustereval._solve_parts(part_weights) AS solution
     JOIN part_problems AS part ON part.part = solution.part
   ),
   sums AS (
@@ -622,21 +621,16 @@ CREATE OR REPLACE MACRO clustereval.matching_report(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
   __ce_cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   __ce_label_sizes AS MATERIALIZED (SELECT * FROM clustereval._label_sizes(__ce_cells)),
   __ce_cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
   __ce_sized_cells AS (
     SELECT * FROM clustereval._sized_cells(__ce_cells, __ce_label_sizes, __ce_cluster_sizes)
   ),
-  __ce_label_totals AS (SELECT * FROM clustereval._label_totals(__ce_label_sizes)),
-  __ce_cluster_totals AS (SELECT * FROM clustereval._cluster_totals(__ce_cluster_sizes)),
-  __ce_ranked AS (SELECT * FROM clustereval._ranked_sizes(__ce_label_sizes, __ce_cluster_sizes)),
   __ce_weights AS MATERIALIZED (
     SELECT *
     FROM clustereval._matching_weights(__ce_label_sizes, __ce_cluster_sizes, __ce_sized_cells)
   ),
-  __ce_totals AS (SELECT * FROM clustereval._matched_totals(__ce_weights)),
   __ce_statistics AS (
     SELECT
       counts.*,
@@ -647,14 +641,14 @@ CREATE OR REPLACE MACRO clustereval.matching_report(
       totals.matched,
       clustereval._ratio(totals.matched[4], clusters.n_clusters) AS ceaf_precision,
       clustereval._ratio(totals.matched[4], labels.n_labels) AS ceaf_recall
-    FROM __ce_row_counts AS counts
-    LEFT JOIN __ce_label_totals AS labels
+    FROM clustereval._row_counts(__ce_groups) AS counts
+    LEFT JOIN clustereval._label_totals(__ce_label_sizes) AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_cluster_totals AS clusters
+    LEFT JOIN clustereval._cluster_totals(__ce_cluster_sizes) AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_ranked AS ranked
+    LEFT JOIN clustereval._ranked_sizes(__ce_label_sizes, __ce_cluster_sizes) AS ranked
       ON ranked.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_totals AS totals
+    LEFT JOIN clustereval._matched_totals(__ce_weights) AS totals
       ON totals.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT

@@ -110,9 +110,7 @@ CREATE OR REPLACE MACRO clustereval._near_ids(profile_pairs) AS TABLE
 CREATE OR REPLACE MACRO clustereval._extended_bcubed_sums(
   label_pairs, cluster_pairs, cell_pairs
 ) AS TABLE
-  WITH near_labels AS (SELECT * FROM clustereval._near_ids(label_pairs)),
-  near_clusters AS (SELECT * FROM clustereval._near_ids(cluster_pairs)),
-  sums AS (
+  WITH sums AS (
     SELECT
       partition_key,
       cell_1,
@@ -138,8 +136,8 @@ CREATE OR REPLACE MACRO clustereval._extended_bcubed_sums(
       sums.n_1 * clustereval._ratio(sums.recall, labels.n_near)
     ) AS recall
   FROM sums
-  JOIN near_labels AS labels ON labels.profile = sums.label_profile_1
-  JOIN near_clusters AS clusters ON clusters.profile = sums.cluster_profile_1
+  JOIN clustereval._near_ids(label_pairs) AS labels ON labels.profile = sums.label_profile_1
+  JOIN clustereval._near_ids(cluster_pairs) AS clusters ON clusters.profile = sums.cluster_profile_1
   GROUP BY sums.partition_key;
 
 ---------------------------------------------------------------------------------------------------
@@ -232,9 +230,7 @@ CREATE OR REPLACE MACRO clustereval._cover_information(pairs) AS TABLE
         THEN clustereval._entropy_given(shared, cluster_size, label_size, n)
       END AS left_over
     FROM flags
-  ),
-  label_sums AS (SELECT * FROM clustereval._sum_entropies(of_labels)),
-  cluster_sums AS (SELECT * FROM clustereval._sum_entropies(of_clusters))
+  )
   SELECT
     labels.partition_key,
     labels.n_members AS n_labels,
@@ -250,8 +246,9 @@ CREATE OR REPLACE MACRO clustereval._cover_information(pairs) AS TABLE
         0.0, 1.0
       )
     END AS mgh
-  FROM label_sums AS labels
-  JOIN cluster_sums AS clusters ON clusters.partition_key IS NOT DISTINCT FROM labels.partition_key;
+  FROM clustereval._sum_entropies(of_labels) AS labels
+  JOIN clustereval._sum_entropies(of_clusters) AS clusters
+    ON clusters.partition_key IS NOT DISTINCT FROM labels.partition_key;
 
 -- One row per partition: partition_key; f1, the mean over clusters of the F1 score of the cluster
 -- and the label that has most of its ids; and n_matched, the number of labels that are matched in
@@ -385,17 +382,6 @@ CREATE OR REPLACE MACRO clustereval.overlapping_report(
     SELECT *
     FROM clustereval._cover_pairs(__ce_cell_members, __ce_label_sizes, __ce_cluster_sizes)
   ),
-  __ce_omegas AS (
-    SELECT * FROM clustereval._omega_indices(
-      __ce_counts, __ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs
-    )
-  ),
-  __ce_bcubed AS (
-    SELECT *
-    FROM clustereval._extended_bcubed_sums(__ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs)
-  ),
-  __ce_information AS (SELECT * FROM clustereval._cover_information(__ce_pairs)),
-  __ce_matches AS (SELECT * FROM clustereval._best_matches(__ce_pairs)),
   __ce_scores AS (
     SELECT
       counts.*,
@@ -410,12 +396,17 @@ CREATE OR REPLACE MACRO clustereval.overlapping_report(
       clustereval._ratio(matches.n_matched, information.n_labels) AS coverage,
       clustereval._ratio(information.n_clusters, matches.n_matched) AS redundancy
     FROM __ce_counts AS counts
-    LEFT JOIN __ce_omegas AS omega ON omega.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_bcubed AS bcubed
+    LEFT JOIN clustereval._omega_indices(
+      __ce_counts, __ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs
+    ) AS omega
+      ON omega.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN clustereval._extended_bcubed_sums(
+      __ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs
+    ) AS bcubed
       ON bcubed.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_information AS information
+    LEFT JOIN clustereval._cover_information(__ce_pairs) AS information
       ON information.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_matches AS matches
+    LEFT JOIN clustereval._best_matches(__ce_pairs) AS matches
       ON matches.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT

@@ -246,7 +246,6 @@ CREATE OR REPLACE MACRO clustereval._table_totals(label_sizes, cluster_sizes, to
     FROM query_table(cluster_sizes)
     GROUP BY partition_key, cluster_size
   ),
-  terms AS (SELECT * FROM clustereval._table_terms(totals, label_histogram, cluster_histogram)),
   -- Terms with their logarithms. This CTE exists because each of its long expressions would
   -- otherwise be planned several times.
   term_values AS MATERIALIZED (
@@ -259,7 +258,7 @@ CREATE OR REPLACE MACRO clustereval._table_totals(label_sizes, cluster_sizes, to
       clustereval._log_factorial(size) AS factorial,
       clustereval._log_choose(size, y) AS logs,
       clustereval._log_excess(y + 1.0, size) AS excess
-    FROM terms
+    FROM clustereval._table_terms(totals, label_histogram, cluster_histogram)
   )
   SELECT
     partition_key,

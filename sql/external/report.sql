@@ -127,10 +127,6 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
   label_sizes AS (SELECT *, 1 AS copies FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
   sized_cells AS (SELECT * FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes)),
-  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
-  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
-  cell_totals AS (SELECT * FROM clustereval._cell_totals(row_counts, sized_cells)),
-  match_totals AS (SELECT * FROM clustereval._match_totals(sized_cells)),
   expected_totals AS (
     SELECT * FROM clustereval._expected_totals(row_counts, label_sizes, cluster_sizes)
   ),
@@ -156,12 +152,13 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
       expected.emi, expected.expected_label_entropy_given_cluster,
       expected.expected_cluster_entropy_given_label
     FROM row_counts AS counts
-    LEFT JOIN label_totals AS labels
+    LEFT JOIN clustereval._label_totals(label_sizes) AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN cluster_totals AS clusters
+    LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN match_totals AS matches
+    LEFT JOIN clustereval._cell_totals(row_counts, sized_cells) AS cells
+      ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN clustereval._match_totals(sized_cells) AS matches
       ON matches.partition_key IS NOT DISTINCT FROM counts.partition_key
     -- The one that is not named is not bound.
     LEFT JOIN query_table(CASE WHEN adjusted THEN 'expected_totals' ELSE 'no_totals' END)
@@ -260,8 +257,7 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
   -- The groups that are scored, which are the cells of the contingency table.
-  cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
-  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells))
+  cells AS (SELECT * FROM __ce_groups WHERE copies > 0)
   SELECT
     clusters.partition_key,
     clusters.cluster,
@@ -279,7 +275,7 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
     ) AS entropy,
     clustereval._count_pairs(MAX(clusters.cluster_size))
       - SUM(clustereval._count_pairs(cell.n)) AS joined_pairs
-  FROM cluster_sizes AS clusters
+  FROM clustereval._cluster_sizes(cells) AS clusters
   JOIN cells AS cell
     ON cell.partition_key IS NOT DISTINCT FROM clusters.partition_key
     AND cell.cluster IS NOT DISTINCT FROM clusters.cluster
@@ -306,8 +302,7 @@ CREATE OR REPLACE MACRO clustereval.external_label_report(
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
   -- The groups that are scored, which are the cells of the contingency table.
-  cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
-  label_sizes AS (SELECT * FROM clustereval._label_sizes(cells))
+  cells AS (SELECT * FROM __ce_groups WHERE copies > 0)
   SELECT
     labels.partition_key,
     labels.label,
@@ -322,7 +317,7 @@ CREATE OR REPLACE MACRO clustereval.external_label_report(
     ) AS entropy,
     clustereval._count_pairs(MAX(labels.label_size))
       - SUM(clustereval._count_pairs(cell.n)) AS split_pairs
-  FROM label_sizes AS labels
+  FROM clustereval._label_sizes(cells) AS labels
   JOIN cells AS cell
     ON cell.partition_key IS NOT DISTINCT FROM labels.partition_key
     AND cell.label = labels.label
@@ -435,10 +430,6 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
   tbl, label, cluster, id := CAST(NULL AS BIGINT), partition_by := NULL, noise := NULL,
   noise_as := NULL
 ) AS TABLE
-  WITH __ce_records AS (
-    SELECT *
-    FROM clustereval._record_sizes(tbl, label, cluster, id, partition_by, noise, noise_as, FALSE)
-  )
   SELECT
     partition_key,
     record.id,
@@ -446,6 +437,8 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
     record.cluster,
     clustereval._ratio(n, cluster_size) AS bcubed_precision,
     clustereval._ratio(n, label_size) AS bcubed_recall
-  FROM __ce_records AS record
+  FROM clustereval._record_sizes(
+    tbl, label, cluster, id, partition_by, noise, noise_as, FALSE
+  ) AS record
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;

@@ -120,8 +120,7 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
     FROM query_table(points) AS point
     JOIN totals ON totals.n_invalid > 0 OR totals.least_dims < totals.dims
     WHERE point.kept
-  ),
-  first_fault AS (SELECT * FROM clustereval._first_point_fault(faults, arguments))
+  )
   SELECT CAST(CASE
     WHEN totals.lacking IS NOT NULL
     THEN error(concat(
@@ -154,7 +153,7 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
     ))
   END AS BOOLEAN) AS valid
   FROM totals
-  LEFT JOIN first_fault AS fault ON TRUE
+  LEFT JOIN clustereval._first_point_fault(faults, arguments) AS fault ON TRUE
   WHERE totals.lacking IS NOT NULL
     OR (weights IS NOT NULL AND totals.dims <> len(weights))
     OR fault.n_faulty > 0

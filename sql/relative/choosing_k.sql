@@ -121,14 +121,6 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
     FROM __ce_clusters
     GROUP BY partition_key
   ),
-  __ce_spread_totals AS (
-    SELECT * FROM clustereval._spread_totals(__ce_clusters, __ce_gaps, distance, p)
-  ),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
-  ),
   -- k is checked once per cluster, not once per point. _cluster_spreads adds a row that is not a
   -- cluster.
   __ce_checked_k AS (
@@ -151,9 +143,11 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
       counts.n, counts.n_clusters, spreads.overlap_sum
     )) AS davies_bouldin
   FROM __ce_counts AS counts
-  LEFT JOIN __ce_spread_totals AS spreads
+  LEFT JOIN clustereval._spread_totals(__ce_clusters, __ce_gaps, distance, p) AS spreads
     ON spreads.partition_key IS NOT DISTINCT FROM counts.partition_key
-  WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
+  WHERE COALESCE((SELECT MIN(valid) FROM clustereval._check_points(
+    __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
+  )), TRUE)
     AND COALESCE((SELECT MIN(k) FROM __ce_checked_k), 1) >= 1;
 
 -- One row per group of key, a struct {partition, k}: partition_key, k and mean, the mean

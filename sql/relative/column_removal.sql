@@ -211,19 +211,9 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
       __ce_points, __ce_arguments, __ce_centers, distance, p
     )
   ),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, NULL
-    )
-  ),
-  __ce_removed_check AS (SELECT * FROM clustereval._check_removed(__ce_points)),
   __ce_cells AS MATERIALIZED (
     SELECT * FROM clustereval._cells_with_centers(__ce_coordinates, distance)
   ),
-  __ce_distances AS (
-    SELECT * FROM clustereval._cell_distances(__ce_points, __ce_cells, distance, p)
-  ),
-  __ce_left_out AS (SELECT * FROM clustereval._left_out_squares(__ce_points)),
   __ce_totals AS (
     SELECT
       cell.partition_key,
@@ -234,7 +224,7 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
         cell.n * clustereval._distance(cell.whole_center, cell.reduced_center, distance, p)
       ) AS mean_distances
     FROM __ce_cells AS cell
-    JOIN __ce_distances AS apart
+    JOIN clustereval._cell_distances(__ce_points, __ce_cells, distance, p) AS apart
       ON apart.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND apart.cluster IS NOT DISTINCT FROM cell.cluster
     GROUP BY cell.partition_key
@@ -249,11 +239,14 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
     totals.mean_distances / totals.n AS average_distance_between_means,
     sqrt(clustereval._ratio(left_out.squares, totals.n - left_out.n_clusters)) AS figure_of_merit
   FROM __ce_totals AS totals
-  JOIN __ce_left_out AS left_out ON left_out.partition_key IS NOT DISTINCT FROM totals.partition_key
+  JOIN clustereval._left_out_squares(__ce_points) AS left_out
+    ON left_out.partition_key IS NOT DISTINCT FROM totals.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, 'mean', NULL, NULL, 'cluster', missing)
   )
     AND (SELECT __ce_valid FROM __ce_columns_check)
-    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
-    AND COALESCE((SELECT MIN(valid) FROM __ce_removed_check), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM clustereval._check_points(
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, NULL
+    )), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM clustereval._check_removed(__ce_points)), TRUE)
   ORDER BY totals.partition_key ASC NULLS LAST;

@@ -104,10 +104,8 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
     FROM clustereval._assigned_points(__ce_points, __ce_blocks, __ce_checked, distance, p)
   ),
   __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._assigned_cells(__ce_assigned)),
-  __ce_scores AS (SELECT * FROM clustereval._fold_scores(__ce_cells, metric, average_method, beta)),
   __ce_label_sizes AS (SELECT * FROM clustereval._label_sizes(__ce_cells)),
-  __ce_pair_shares AS (SELECT * FROM clustereval._pair_shares(__ce_cells, __ce_label_sizes)),
-  __ce_weakest_labels AS (SELECT * FROM clustereval._weakest_labels(__ce_pair_shares))
+  __ce_pair_shares AS (SELECT * FROM clustereval._pair_shares(__ce_cells, __ce_label_sizes))
   SELECT
     scores.partition_key['key'] AS partition_key,
     scores.partition_key['fold'] AS fold,
@@ -118,8 +116,8 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
     weakest.least AS prediction_strength,
     AVG(scores.score) OVER (PARTITION BY scores.partition_key['key']) AS mean_score,
     STDDEV_SAMP(scores.score) OVER (PARTITION BY scores.partition_key['key']) AS std_score
-  FROM __ce_scores AS scores
-  LEFT JOIN __ce_weakest_labels AS weakest
+  FROM clustereval._fold_scores(__ce_cells, metric, average_method, beta) AS scores
+  LEFT JOIN clustereval._weakest_labels(__ce_pair_shares) AS weakest
     ON weakest.partition_key IS NOT DISTINCT FROM scores.partition_key
   WHERE clustereval._check_options(
       clustereval._valid_point_options(distance, p, 'mean', weights, NULL, 'cluster', missing)

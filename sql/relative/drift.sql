@@ -151,7 +151,6 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     SELECT *
     FROM clustereval._transition_sides(__ce_old_clusters, __ce_new_clusters, __ce_links, threshold)
   ),
-  __ce_transitions AS (SELECT * FROM clustereval._transition_counts(__ce_sides)),
   __ce_counts AS (
     SELECT * FROM clustereval._drift_counts(__ce_cells, __ce_overlaps)
     UNION ALL
@@ -181,8 +180,7 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
       __ce_common, old_set, new_set, n, partition_key, NULL, 'cluster',
       'arithmetic', 1.0, TRUE
     )
-  ),
-  __ce_stability AS (SELECT * FROM clustereval._size_stability(__ce_cells, __ce_totals))
+  )
   SELECT
     totals.partition_key,
     totals.n_before,
@@ -213,11 +211,11 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     agreement.variation AS variation_of_information,
     stability.index AS population_stability_index
   FROM __ce_totals AS totals
-  LEFT JOIN __ce_transitions AS found
+  LEFT JOIN clustereval._transition_counts(__ce_sides) AS found
     ON found.partition_key IS NOT DISTINCT FROM totals.partition_key
   LEFT JOIN __ce_agreement AS agreement
     ON agreement.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN __ce_stability AS stability
+  LEFT JOIN clustereval._size_stability(__ce_cells, __ce_totals) AS stability
     ON stability.partition_key IS NOT DISTINCT FROM totals.partition_key
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, min_share)

@@ -139,12 +139,11 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
       tbl, vector, 1, 'euclidean', 2, NULL, partition_by, NULL, 'cluster', missing
     )
   ),
-  __ce_boxes AS (SELECT * FROM clustereval._bounding_boxes(__ce_rows, __ce_arguments)),
   __ce_sets AS (
     SELECT
       box.*, numbered.set,
       clustereval._stream_keys(random_state, numbered.set, box.dims) AS stream_keys
-    FROM __ce_boxes AS box
+    FROM clustereval._bounding_boxes(__ce_rows, __ce_arguments) AS box
     CROSS JOIN (SELECT unnest(range(1, CAST(n_sets AS BIGINT) + 1)) AS set) AS numbered
   ),
   -- This is a separate CTE, because the id would otherwise be scrambled once per coordinate.
@@ -368,13 +367,12 @@ CREATE OR REPLACE MACRO clustereval.gap_statistic(
     )
   ),
   expected AS (SELECT * FROM clustereval._expected_logs(__ce_reference)),
-  matched AS (SELECT * FROM clustereval._matched_sweeps(__ce_observed, expected)),
   gaps AS (
     SELECT
       *,
       mean - log_ssw AS gap,
       sd * sqrt(1 + clustereval._ratio(1, n_sets)) AS gap_se
-    FROM matched
+    FROM clustereval._matched_sweeps(__ce_observed, expected)
   ),
   neighbors AS (
     SELECT

@@ -50,8 +50,7 @@ CREATE OR REPLACE MACRO clustereval._cells_with_squares(cells) AS TABLE
 -- influence is 1 in the majority. It is NULL if a majority is tied, or is one singleton of several
 -- rows or none, because the maximum has no derivative there.
 CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
-  WITH cells_with_squares AS (SELECT * FROM clustereval._cells_with_squares(cells)),
-  cells_with_ties AS (
+  WITH cells_with_ties AS (
     SELECT
       *,
       n * copies AS rows,
@@ -62,7 +61,7 @@ CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
         ELSE SUM(CASE WHEN n = cluster_majority_n THEN 1 ELSE 0 END)
           OVER (PARTITION BY partition_key, cluster)
       END AS cluster_majorities
-    FROM cells_with_squares
+    FROM clustereval._cells_with_squares(cells)
   )
   SELECT
     partition_key,
@@ -367,16 +366,11 @@ CREATE OR REPLACE MACRO clustereval.external_intervals(
   ),
   statistics AS (SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted)),
   report AS (SELECT * FROM clustereval._scores_of_statistics(statistics, average_method, beta)),
-  metric_values AS (SELECT * FROM clustereval._metric_values(report, adjusted)),
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   influences AS (SELECT * FROM clustereval._influences(cells)),
   covariances AS (SELECT * FROM clustereval._covariances(influences)),
   parts AS (SELECT * FROM clustereval._parts_of_gradients(statistics)),
   gradients AS (SELECT * FROM clustereval._gradients(parts, average_method, beta)),
-  standard_errors AS (
-    SELECT *
-    FROM clustereval._standard_errors(statistics, covariances, gradients)
-  ),
   intervals AS (
     SELECT
       metrics.partition_key,
@@ -387,8 +381,8 @@ CREATE OR REPLACE MACRO clustereval.external_intervals(
       clustereval._normal_quantile(confidence) * errors.std_error AS margin,
       clustereval._least_value(metrics.metric) AS least,
       clustereval._greatest_value(metrics.metric, totals.total) AS greatest
-    FROM metric_values AS metrics
-    LEFT JOIN standard_errors AS errors
+    FROM clustereval._metric_values(report, adjusted) AS metrics
+    LEFT JOIN clustereval._standard_errors(statistics, covariances, gradients) AS errors
       ON errors.partition_key IS NOT DISTINCT FROM metrics.partition_key
       AND errors.metric = metrics.metric
     JOIN statistics AS totals ON totals.partition_key IS NOT DISTINCT FROM metrics.partition_key

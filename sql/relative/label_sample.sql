@@ -413,7 +413,6 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
     JOIN __ce_spread AS spread ON spread.partition_key IS NOT DISTINCT FROM sizes.partition_key
     GROUP BY sizes.partition_key
   ),
-  __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_all_groups)),
   __ce_entities AS MATERIALIZED (
     SELECT *
     FROM clustereval._entity_terms(
@@ -462,7 +461,7 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
         labels_are_sample, spread.labeled_share, spread.labeled_nearby, spread.n_near,
         spread.excess, spread.deviation
       ) AS contradiction
-    FROM __ce_row_counts AS counts
+    FROM clustereval._row_counts(__ce_all_groups) AS counts
     LEFT JOIN __ce_spread AS spread
       ON spread.partition_key IS NOT DISTINCT FROM counts.partition_key
     LEFT JOIN clustereval._count_labeled(__ce_cells) AS labeled

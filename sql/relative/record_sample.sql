@@ -22,7 +22,6 @@
 CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS TABLE
   WITH label_counts AS (SELECT * FROM clustereval._label_sizes(cells)),
   cluster_counts AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  counts AS (SELECT * FROM clustereval._sized_cells(cells, label_counts, cluster_counts)),
   cell_pairs AS (
     SELECT
       counts.partition_key,
@@ -33,7 +32,7 @@ CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS
       1.0 / CAST(sizes.cluster_size AS DOUBLE) AS share,
       -- The weight of a wrong pair in the F score, in units of the weight of a right pair.
       1.0 / (1.0 + CAST(beta AS DOUBLE) * beta) AS f_weight
-    FROM counts
+    FROM clustereval._sized_cells(cells, label_counts, cluster_counts) AS counts
     JOIN query_table(cluster_sizes) AS sizes
       ON sizes.partition_key IS NOT DISTINCT FROM counts.partition_key
       AND sizes.cluster IS NOT DISTINCT FROM counts.cluster
@@ -164,12 +163,11 @@ CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
 -- cluster.
 CREATE OR REPLACE MACRO clustereval._record_estimates(cells, cluster_sizes, totals, beta) AS TABLE
   WITH pairs AS MATERIALIZED (SELECT * FROM clustereval._record_pairs(cells, cluster_sizes, beta)),
-  shares AS (SELECT * FROM clustereval._right_pair_shares(pairs, totals)),
   scales AS (
     SELECT
       share.*,
       CASE WHEN share.place = 4 THEN 1.0 / total.rows_per_cluster ELSE 0.0 END AS own
-    FROM shares AS share
+    FROM clustereval._right_pair_shares(pairs, totals) AS share
     JOIN query_table(totals) AS total
       ON total.partition_key IS NOT DISTINCT FROM share.partition_key
   )

@@ -38,12 +38,9 @@ CREATE OR REPLACE MACRO clustereval._weakest_labels(pair_shares) AS TABLE
 -- share of the ordered pairs of its rows, including each row with itself, that are together in one
 -- clustering and apart in the other. groups: rows of _row_groups.
 CREATE OR REPLACE MACRO clustereval._clustering_distances(groups) AS TABLE
-  WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
-  cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
+  WITH cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
   label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
-  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
   cell_totals AS (
     SELECT partition_key, SUM(clustereval._count_ordered_pairs(n)) AS cell_pairs
     FROM cells
@@ -56,10 +53,10 @@ CREATE OR REPLACE MACRO clustereval._clustering_distances(groups) AS TABLE
       labels.label_pairs + clusters.cluster_pairs - 2 * cells.cell_pairs,
       clustereval._widen(counts.total) * clustereval._widen(counts.total)
     ) AS distance
-  FROM row_counts AS counts
-  LEFT JOIN label_totals AS labels
+  FROM clustereval._row_counts(groups) AS counts
+  LEFT JOIN clustereval._label_totals(label_sizes) AS labels
     ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN cluster_totals AS clusters
+  LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
     ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
   LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key;
 
@@ -84,14 +81,10 @@ CREATE OR REPLACE MACRO clustereval.prediction_strength(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
-  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
-  pair_shares AS (SELECT * FROM clustereval._pair_shares(cells, label_sizes)),
-  weakest_labels AS (SELECT * FROM clustereval._weakest_labels(pair_shares))
+  pair_shares AS (SELECT * FROM clustereval._pair_shares(cells, label_sizes))
   SELECT
     counts.partition_key,
     counts.total AS n,
@@ -101,11 +94,12 @@ CREATE OR REPLACE MACRO clustereval.prediction_strength(
     COALESCE(clusters.n_clusters, 0) AS n_clusters,
     weakest.least AS prediction_strength,
     weakest.weakest AS weakest_label
-  FROM row_counts AS counts
-  LEFT JOIN label_totals AS labels ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN cluster_totals AS clusters
+  FROM clustereval._row_counts(__ce_groups) AS counts
+  LEFT JOIN clustereval._label_totals(label_sizes) AS labels
+    ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
     ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN weakest_labels AS weakest
+  LEFT JOIN clustereval._weakest_labels(pair_shares) AS weakest
     ON weakest.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY counts.partition_key ASC NULLS LAST;

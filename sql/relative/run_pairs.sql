@@ -206,7 +206,6 @@ CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
       after,
       clustereval._singleton_id(id, before, after, noise, noise_as)
   ),
-  faults AS (SELECT * FROM clustereval._check_paired_ids(counts)),
   -- The same, marked if a cluster is noise.
   flags AS (
     SELECT
@@ -222,7 +221,7 @@ CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
     CASE WHEN NOT (noisy_before AND noise_as <> 'cluster') THEN before END AS old,
     CASE WHEN NOT (noisy_after AND noise_as <> 'cluster') THEN after END AS new
   FROM flags
-  WHERE (SELECT n_faults FROM faults) = 0;
+  WHERE (SELECT n_faults FROM clustereval._check_paired_ids(counts)) = 0;
 
 ---------------------------------------------------------------------------------------------------
 -- Clusters and links
@@ -261,10 +260,8 @@ CREATE OR REPLACE MACRO clustereval._new_clusters(cells) AS TABLE
 -- stayed_after, share_before and share_after, and is_link. cells: rows of _paired_cells; threshold
 -- is the user's option.
 CREATE OR REPLACE MACRO clustereval._cluster_overlaps(cells, threshold) AS TABLE
-  WITH old_clusters AS (SELECT * FROM clustereval._old_clusters(cells)),
-  new_clusters AS (SELECT * FROM clustereval._new_clusters(cells)),
   -- Pairs of clusters with common ids, and the shares of these ids in both.
-  shares AS (
+  WITH shares AS (
     SELECT
       cell.partition_key, cell.old, cell.new, cell.n,
       old.n_before, old.n_left, old.n_stayed AS stayed_before,
@@ -272,10 +269,10 @@ CREATE OR REPLACE MACRO clustereval._cluster_overlaps(cells, threshold) AS TABLE
       clustereval._ratio(cell.n, old.n_stayed) AS share_before,
       clustereval._ratio(cell.n, new.n_stayed) AS share_after
     FROM query_table(cells) AS cell
-    JOIN old_clusters AS old
+    JOIN clustereval._old_clusters(cells) AS old
       ON old.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND old.old = cell.old
-    JOIN new_clusters AS new
+    JOIN clustereval._new_clusters(cells) AS new
       ON new.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND new.new = cell.new
   )

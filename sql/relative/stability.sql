@@ -571,7 +571,6 @@ CREATE OR REPLACE MACRO clustereval.cluster_stability(
   ),
   __ce_reference_runs AS (SELECT * FROM clustereval._reference_runs(__ce_runs, reference)),
   __ce_cells AS (SELECT * FROM clustereval._reference_cells(__ce_coded, __ce_reference_runs)),
-  __ce_best AS (SELECT * FROM clustereval._best_jaccard(__ce_cells)),
   __ce_stability AS (
     SELECT
       code,
@@ -580,7 +579,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_stability(
       MIN(jaccard) AS min,
       clustereval._ratio(COUNT(CASE WHEN jaccard > 0.75 THEN 1 END), COUNT(*)) AS recovered,
       clustereval._ratio(COUNT(CASE WHEN jaccard < 0.5 THEN 1 END), COUNT(*)) AS dissolved
-    FROM __ce_best
+    FROM clustereval._best_jaccard(__ce_cells)
     GROUP BY code
   )
   SELECT

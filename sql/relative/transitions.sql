@@ -230,11 +230,7 @@ CREATE OR REPLACE MACRO clustereval.run_transitions(
   __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
   __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
   __ce_overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold)),
-  __ce_links AS (SELECT * FROM clustereval._cluster_links(__ce_overlap_rows, min_share)),
-  __ce_sides AS (
-    SELECT *
-    FROM clustereval._transition_sides(__ce_old_clusters, __ce_new_clusters, __ce_links, threshold)
-  )
+  __ce_links AS (SELECT * FROM clustereval._cluster_links(__ce_overlap_rows, min_share))
   SELECT
     partition_key,
     old AS cluster_before,
@@ -250,7 +246,7 @@ CREATE OR REPLACE MACRO clustereval.run_transitions(
     n_new AS n_clusters_after,
     share_before,
     share_after
-  FROM __ce_sides
+  FROM clustereval._transition_sides(__ce_old_clusters, __ce_new_clusters, __ce_links, threshold)
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, min_share)
     )
@@ -272,8 +268,7 @@ CREATE OR REPLACE MACRO clustereval.transition_overlaps(
     SELECT *
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
-  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  __ce_overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold))
+  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as))
   SELECT
     partition_key,
     old AS cluster_before,
@@ -285,7 +280,7 @@ CREATE OR REPLACE MACRO clustereval.transition_overlaps(
     share_after,
     clustereval._ratio(n, stayed_before + stayed_after - n) AS jaccard,
     is_link
-  FROM __ce_overlap_rows
+  FROM clustereval._cluster_overlaps(__ce_cells, threshold)
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, 0)
     )
@@ -307,7 +302,6 @@ CREATE OR REPLACE MACRO clustereval.moved_ids(
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  __ce_overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold)),
   -- Pairs of clusters between which ids have moved, left or joined.
   __ce_moves AS (
     SELECT
@@ -315,7 +309,7 @@ CREATE OR REPLACE MACRO clustereval.moved_ids(
       MAX(CASE WHEN cell.in_before THEN cell.before END) AS cluster_before,
       MAX(CASE WHEN cell.in_after THEN cell.after END) AS cluster_after
     FROM __ce_cells AS cell
-    LEFT JOIN __ce_overlap_rows AS overlap
+    LEFT JOIN clustereval._cluster_overlaps(__ce_cells, threshold) AS overlap
       ON overlap.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND overlap.old = cell.old
       AND overlap.new = cell.new
@@ -353,8 +347,6 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
-  __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
   -- Clusters of ids in both runs, with their sizes and common ids. A singleton has no row among the
   -- clusters, and no companions, because its cluster, and everything that it has in common with
   -- another cluster, is the id itself. The same is true of what an id that is in only one run has
@@ -371,10 +363,10 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
         ELSE 1
       END AS n_common
     FROM __ce_cells AS cell
-    LEFT JOIN __ce_old_clusters AS old
+    LEFT JOIN clustereval._old_clusters(__ce_cells) AS old
       ON old.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND old.old = cell.old
-    LEFT JOIN __ce_new_clusters AS new
+    LEFT JOIN clustereval._new_clusters(__ce_cells) AS new
       ON new.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND new.new = cell.new
     WHERE cell.in_before OR cell.in_after
