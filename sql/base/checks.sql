@@ -215,12 +215,6 @@ CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
     FALSE
   );
 
--- TRUE if `cluster_type`, the name of a type, is an enumeration, and `type` is the type of a text
--- or a number. If the enumeration lacks a name, no row has this name.
-CREATE OR REPLACE MACRO clustereval._is_possible_name(type, cluster_type) AS
-  starts_with(cluster_type, 'ENUM(')
-  AND NOT regexp_matches(type, '^(BOOLEAN|STRUCT|MAP|UNION)|\]$');
-
 -- x, any value, passed through unless a check fails. Raises an error if `noise`, the value that
 -- marks noise, cannot be converted to the type of the column cluster without a change. The macro is
 -- an aggregate, for use after HAVING or over no rows. The check depends only on the type, and it is
@@ -231,7 +225,11 @@ CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
     WHEN list_transform(
       [any_value(cluster)], lambda __ce_value: clustereval._is_foreign(noise, __ce_value)
     )[1]
-      AND NOT clustereval._is_possible_name(typeof(noise), typeof(any_value(cluster)))
+      -- If an enumeration lacks a name, no row has this name.
+      AND NOT (
+        starts_with(typeof(any_value(cluster)), 'ENUM(')
+        AND NOT regexp_matches(typeof(noise), '^(BOOLEAN|STRUCT|MAP|UNION)|\]$')
+      )
     THEN error(concat(
       'noise: expected a value of the type of cluster (', typeof(any_value(cluster)), '), got ''',
       CAST(noise AS VARCHAR), ''' (', typeof(noise), ')'
@@ -295,19 +293,28 @@ CREATE OR REPLACE MACRO clustereval._valid_noise_of_clusters(noise, noise_as) AS
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
+-- x as text for an error message, 'NULL' for NULL.
+CREATE OR REPLACE MACRO clustereval._show_value(x) AS coalesce(CAST(x AS VARCHAR), 'NULL');
+
+-- query_text, the text of a query that _check_options will run. Raises an error unless beta, the
+-- weight of recall in an F score, is a number >= 0.
+CREATE OR REPLACE MACRO clustereval._valid_beta(beta, query_text) AS
+  CASE
+    WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e150)
+    THEN error(concat('beta: expected a number >= 0, got ', clustereval._show_value(beta)))
+    ELSE query_text
+  END;
+
 -- x, the weight beta of recall in an F score, as DOUBLE. Raises an error unless it is a number >=
 -- 0.
 CREATE OR REPLACE MACRO clustereval._check_beta(x) AS
   CASE
     WHEN x IS NULL OR NOT (x >= 0 AND x < 1e150)
     THEN clustereval._raise(
-      concat('beta: expected a number >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL'))
+      concat('beta: expected a number >= 0, got ', clustereval._show_value(x))
     )
     ELSE CAST(x AS DOUBLE)
   END;
-
--- x as text for an error message, 'NULL' for NULL.
-CREATE OR REPLACE MACRO clustereval._show_value(x) AS coalesce(CAST(x AS VARCHAR), 'NULL');
 
 -- TRUE if x, a number or a text, is a whole number >= `least` and < 1e15; FALSE for NULL too.
 CREATE OR REPLACE MACRO clustereval._is_whole_number(x, least) AS

@@ -121,10 +121,6 @@ CREATE OR REPLACE MACRO clustereval._percent_as_text(x) AS
     )
   END;
 
--- x >= 0, below 1e15, as the text of the nearest whole number.
-CREATE OR REPLACE MACRO clustereval._whole_as_text(x) AS
-  concat(CAST(FLOOR(x + 0.5) AS BIGINT), '');
-
 -- x, of a size below 1e15, as text with two decimals.
 CREATE OR REPLACE MACRO clustereval._decimals_as_text(x) AS
   concat(

@@ -36,7 +36,7 @@ CREATE OR REPLACE MACRO clustereval._percent_above(share, least) AS
 CREATE OR REPLACE MACRO clustereval._whole_above(x, least) AS
   CASE
     WHEN x < least + 0.5 THEN concat('just over ', least)
-    ELSE clustereval._whole_as_text(x)
+    ELSE concat(CAST(FLOOR(x + 0.5) AS BIGINT), '')
   END;
 
 -- TRUE if x, a cluster or a label, is a name that clusterings give to noise.

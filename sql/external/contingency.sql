@@ -117,28 +117,24 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
     FROM query_table(tbl) AS cell
     GROUP BY cell.partition_key, cell.label, cell."cluster"
     HAVING SUM(cell.n * cell.copies) > 0
-  ),
-  -- The merged cells, and a row for a table without cells.
-  kept_groups AS (
-    SELECT
-      partition_key,
-      label,
-      cluster,
-      CASE WHEN cluster IS NULL THEN 1 ELSE rows END AS n,
-      CASE WHEN cluster IS NULL THEN rows ELSE 1 END AS copies,
-      CAST(NULL AS BIGINT) AS n_dropped,
-      CAST(NULL AS BIGINT) AS n_noise
-    FROM __ce_merged_cells
-    UNION ALL
-    -- These counts are always 0. A literal 0 does not work, because DataFusion would evaluate a
-    -- later filter on it below HAVING.
-    SELECT
-      NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), CAST(COUNT(*) AS BIGINT),
-      CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)
-    FROM __ce_merged_cells
-    HAVING COUNT(*) = 0
   )
-  SELECT * FROM kept_groups;
+  SELECT
+    partition_key,
+    label,
+    cluster,
+    CASE WHEN cluster IS NULL THEN 1 ELSE rows END AS n,
+    CASE WHEN cluster IS NULL THEN rows ELSE 1 END AS copies,
+    CAST(NULL AS BIGINT) AS n_dropped,
+    CAST(NULL AS BIGINT) AS n_noise
+  FROM __ce_merged_cells
+  UNION ALL
+  -- These counts are always 0. A literal 0 does not work, because DataFusion would evaluate a
+  -- later filter on it below HAVING.
+  SELECT
+    NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), CAST(COUNT(*) AS BIGINT),
+    CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)
+  FROM __ce_merged_cells
+  HAVING COUNT(*) = 0;
 
 -- One row per partition_key (value of partition_by) with its numbers of rows: total, the number of
 -- rows that are scored; n_dropped, the number of rows that lack a label or a cluster; and n_noise,
@@ -294,19 +290,6 @@ CREATE OR REPLACE MACRO clustereval._one_form(x) AS
     ELSE x
   END;
 
--- Text of what is wrong with a column of labels or clusters, `given`, a struct of _given_column;
--- NULL if nothing is. Besides the faults of every column, intervals inside lists or structs are
--- refused, because _one_form has no form for them.
-CREATE OR REPLACE MACRO clustereval._label_fault(given) AS
-  coalesce(
-    clustereval._column_fault(given),
-    CASE
-      WHEN contains(given['type'], 'INTERVAL')
-        AND given['type'] <> 'INTERVAL' AND NOT starts_with(given['type'], 'ENUM(')
-      THEN concat(given['parameter'], ': a column of type ', given['type'], ' cannot be grouped')
-    END
-  );
-
 -- x, any value, passed through unless a check fails. Raises the error of _label_fault for label or
 -- cluster, the arguments of these names. The macro is an aggregate, like _check_columns, since an
 -- error per row would keep DuckDB from simplifying _one_form. _raise(NULL) is NULL.
@@ -318,7 +301,17 @@ CREATE OR REPLACE MACRO clustereval._check_labels(x, label, cluster) AS
           clustereval._given_column('label', label),
           clustereval._given_column('cluster', cluster)
         ],
-        lambda __ce_given: clustereval._label_fault(__ce_given)
+        lambda __ce_given: coalesce(
+          clustereval._column_fault(__ce_given),
+          CASE
+            WHEN contains(__ce_given['type'], 'INTERVAL') AND __ce_given['type'] <> 'INTERVAL'
+              AND NOT starts_with(__ce_given['type'], 'ENUM(')
+            THEN concat(
+              __ce_given['parameter'], ': a column of type ', __ce_given['type'],
+              ' cannot be grouped'
+            )
+          END
+        )
       ),
       'any_value'
     )),
@@ -415,23 +408,24 @@ CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
     lambda __ce_sums: clustereval._pairs_of_sums(__ce_sums)
   )[1];
 
--- List with one {size, rank} per contingency cell, in the order of keys. keys has one element per
--- cell, sorted: the label of the cell, or, for all cells, its cluster. counts is a map from {key:
--- label} (or cluster) to its number of rows. size is the number of rows of the cell's key, and rank
--- numbers the cells with the same key from 1. This macro replaces a join, because lists cannot be
--- joined.
-CREATE OR REPLACE MACRO clustereval._key_sizes_of_cells(keys, counts) AS
-  flatten(list_transform(
-    list_zip(
-      clustereval._histogram_sizes(list_aggregate(
-        list_transform(keys, lambda __ce_key: {'key': __ce_key}), 'histogram'
-      )),
-      clustereval._histogram_sizes(counts)
-    ),
-    lambda __ce_pair: list_transform(
-      range(1, __ce_pair[1] + 1), lambda __ce_rank: {'size': __ce_pair[2], 'rank': __ce_rank}
-    )
-  ));
+-- List of pairs of a cell and {size, rank}. cells is a list of structs sorted by their field key, a
+-- label or, in all of them, a cluster; counts is a map from {key} to its number of rows, size; and
+-- rank numbers the cells with the same key from 1. Lists cannot be joined.
+CREATE OR REPLACE MACRO clustereval._cells_with_key_sizes(cells, counts) AS
+  list_zip(
+    cells,
+    flatten(list_transform(
+      list_zip(
+        clustereval._histogram_sizes(list_aggregate(
+          list_transform(cells, lambda __ce_cell: {'key': __ce_cell['key']}), 'histogram'
+        )),
+        clustereval._histogram_sizes(counts)
+      ),
+      lambda __ce_pair: list_transform(
+        range(1, __ce_pair[1] + 1), lambda __ce_rank: {'size': __ce_pair[2], 'rank': __ce_rank}
+      )
+    ))
+  );
 
 -- List of the contingency cells as {key: label, minus_n: -n, other_key: cluster}, sorted by label,
 -- and by descending n within a label. counts is a map from {label, cluster} to the number n of
@@ -452,12 +446,7 @@ CREATE OR REPLACE MACRO clustereval._cells_by_label(counts) AS
 -- of rows. is_label_majority is TRUE for one largest cell of each label.
 CREATE OR REPLACE MACRO clustereval._cells_by_cluster(cells_by_label, label_counts) AS
   list_sort(list_transform(
-    list_zip(
-      cells_by_label,
-      clustereval._key_sizes_of_cells(
-        list_transform(cells_by_label, lambda __ce_cell: __ce_cell['key']), label_counts
-      )
-    ),
+    clustereval._cells_with_key_sizes(cells_by_label, label_counts),
     lambda __ce_pair: {
       'key': __ce_pair[1].other_key,
       'minus_n': __ce_pair[1].minus_n,
@@ -474,12 +463,7 @@ CREATE OR REPLACE MACRO clustereval._cells_by_cluster(cells_by_label, label_coun
 -- largest cell of each label.
 CREATE OR REPLACE MACRO clustereval._cells_with_sizes(cells_by_cluster, cluster_counts) AS
   list_transform(
-    list_zip(
-      cells_by_cluster,
-      clustereval._key_sizes_of_cells(
-        list_transform(cells_by_cluster, lambda __ce_cell: __ce_cell['key']), cluster_counts
-      )
-    ),
+    clustereval._cells_with_key_sizes(cells_by_cluster, cluster_counts),
     lambda __ce_pair: {
       'label': __ce_pair[1].other_key,
       'cluster': __ce_pair[1].key,

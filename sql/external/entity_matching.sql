@@ -142,12 +142,7 @@ CREATE OR REPLACE MACRO clustereval._sum_closest(keys, jaccards, counts) AS
       'ASC', 'NULLS LAST'
     )],
     lambda __ce_matches: clustereval._compensated_list_sum(list_transform(
-      list_zip(
-        __ce_matches,
-        clustereval._key_sizes_of_cells(
-          list_transform(__ce_matches, lambda __ce_match: __ce_match['key']), counts
-        )
-      ),
+      clustereval._cells_with_key_sizes(__ce_matches, counts),
       lambda __ce_pair: CASE
         WHEN __ce_pair[2].rank = 1 THEN -__ce_pair[1].minus_jaccard
         ELSE 0.0

@@ -15,11 +15,7 @@ CREATE OR REPLACE MACRO clustereval._valid_resolution_options(
     THEN error(clustereval._edit_cost_error(split_cost, 'split_cost'))
     WHEN NOT clustereval._is_edit_cost(merge_cost)
     THEN error(clustereval._edit_cost_error(merge_cost, 'merge_cost'))
-    WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e150)
-    THEN error(concat(
-      'beta: expected a number >= 0, got ', coalesce(CAST(beta AS VARCHAR), 'NULL')
-    ))
-    ELSE clustereval._valid_noise(noise, noise_as)
+    ELSE clustereval._valid_beta(beta, clustereval._valid_noise(noise, noise_as))
   END;
 
 -- One row per partition_key with sums over its cells: cell_remainders and cell_factorials, the sums

@@ -61,21 +61,13 @@ CREATE OR REPLACE MACRO clustereval._overlap_deviation(n, a, b) AS
 CREATE OR REPLACE MACRO clustereval._overlap_sum_stride(deviation) AS
   CASE WHEN deviation < 6 THEN 1.0 ELSE floor(deviation / 1.5) END;
 
--- The largest distance from the central overlap (_central_overlap) at which a sum over the overlaps
--- of a label and a cluster is evaluated, in rows. deviation is the standard deviation of the
--- overlap. Overlaps at larger distances have less than 1e-15 of the probability. The 8 is for small
--- clusters, whose overlap is skewed to the right like a Poisson variable.
-CREATE OR REPLACE MACRO clustereval._overlap_sum_reach(deviation) AS
-  9.5 * deviation + CASE WHEN deviation < 6 THEN 8.0 ELSE 0.0 END;
-
--- Number of overlaps on one side of the central overlap (_central_overlap) at which a sum over the
--- overlaps of a label and a cluster is evaluated. These are every stride-th overlap
--- (_overlap_sum_stride) up to the distance _overlap_sum_reach, if they are possible. deviation is
--- the standard deviation of the overlap, and possible_distance is the distance from the central
--- overlap to the smallest or to the largest possible overlap, in rows.
+-- Number of overlaps on one side of the central overlap at which the sum is evaluated: every
+-- stride-th one up to possible_distance, that to the last possible overlap. Overlaps more than 9.5
+-- deviations away have less than 1e-15 of the probability. The 8 is for small clusters, whose
+-- overlap is skewed to the right like a Poisson variable.
 CREATE OR REPLACE MACRO clustereval._count_overlap_nodes(deviation, possible_distance) AS
   floor(
-    LEAST(clustereval._overlap_sum_reach(deviation), possible_distance)
+    LEAST(9.5 * deviation + CASE WHEN deviation < 6 THEN 8.0 ELSE 0.0 END, possible_distance)
     / clustereval._overlap_sum_stride(deviation)
   );
 
@@ -157,39 +149,6 @@ CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, e
 -- Tables of sizes
 ---------------------------------------------------------------------------------------------------
 
--- A table with one row, node, for each whole number from 0 to 143. _expected_totals joins this
--- table to number the overlaps at which it evaluates the sum for a label size and a cluster size.
--- There are fewer than 143 such overlaps.
-CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
-  -- The digits of numbers to the base 12.
-  WITH digits AS (
-    SELECT 0 AS digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3
-    UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7
-    UNION ALL SELECT 8 UNION ALL SELECT 9 UNION ALL SELECT 10 UNION ALL SELECT 11
-  )
-  SELECT CAST(12 * high.digit + low.digit AS BIGINT) AS node
-  FROM digits AS high
-  CROSS JOIN digits AS low;
-
--- One row per partition, side and size: partition_key, is_label (TRUE for labels, FALSE for
--- clusters), size (rows), and multiplicity, the number of labels or clusters of this size. The
--- parameters name a table with one row per label (partition_key, label_size, copies) and one with
--- one row per cluster (partition_key, cluster_size, copies); a row stands for copies labels or
--- clusters of its size.
-CREATE OR REPLACE MACRO clustereval._size_counts(label_sizes, cluster_sizes) AS TABLE
-  -- Sizes of labels and of clusters in one column.
-  WITH sizes AS (
-    SELECT partition_key, TRUE AS is_label, label_size AS size, copies
-    FROM query_table(label_sizes)
-    UNION ALL
-    SELECT partition_key, FALSE, cluster_size, copies
-    FROM query_table(cluster_sizes)
-  )
-  SELECT
-    partition_key, is_label, size, CAST(SUM(copies) AS DOUBLE) AS multiplicity
-  FROM sizes
-  GROUP BY partition_key, is_label, size;
-
 -- The 18 sizes that stand for all sizes from 64 to 128 in _reduced_sizes, one per row: position, a
 -- whole number near a Chebyshev point of 64 .. 128, and weight, its weight in the barycentric form
 -- of the polynomial through all of them: up to a common factor, 1 / the product of its distances to
@@ -206,32 +165,41 @@ CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
     UNION ALL SELECT 82e0, 9.382122486396819e-1
     UNION ALL SELECT 88e0, -9.425460406643202e-1
     UNION ALL SELECT 93e0, 1e0
-  ),
-  -- All nodes, where the upper half mirrors the lower half.
-  both_halves AS (
-    SELECT position, weight FROM lower
-    UNION ALL
-    SELECT 192.0 - position, -weight FROM lower
   )
-  SELECT position, weight FROM both_halves;
+  SELECT position, weight FROM lower
+  UNION ALL
+  -- The upper half mirrors the lower half.
+  SELECT 192.0 - position, -weight FROM lower;
 
--- Sizes of labels and clusters, reduced to fewer: the rows of the table named by size_counts (see
--- _size_counts: partition_key, is_label, size, multiplicity). If there are many sizes, fewer rows
--- replace them, which bounds the number of pairs of a label size and a cluster size. In each range
--- 64 .. 128, 128 .. 256, ... with more than 32 sizes of one partition and side, 18 whole numbers
--- replace the sizes. Their multiplicities are real numbers that give the same sum of any polynomial
--- of degree 17 over the sizes, and to 1e-14 the same sum of the terms of the expected mutual
--- information.
-CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_counts) AS TABLE
+-- The distinct sizes of labels and clusters, reduced to fewer: partition_key, is_label, size (rows)
+-- and multiplicity. In each range 64 .. 128, 128 .. 256, ... with more than 32 sizes of a partition
+-- and side, 18 whole numbers replace the sizes. Their multiplicities are real numbers that give the
+-- same sum of any polynomial of degree 17 over the sizes, and to 1e-14 the same sum of the terms of
+-- the expected mutual information. In both tables, a row stands for copies labels or clusters.
+CREATE OR REPLACE MACRO clustereval._reduced_sizes(label_sizes, cluster_sizes) AS TABLE
+  -- Sizes of labels and of clusters in one column.
+  WITH all_sizes AS (
+    SELECT partition_key, TRUE AS is_label, label_size AS size, copies
+    FROM query_table(label_sizes)
+    UNION ALL
+    SELECT partition_key, FALSE, cluster_size, copies
+    FROM query_table(cluster_sizes)
+  ),
+  -- Distinct sizes with their numbers of labels or clusters.
+  size_counts AS (
+    SELECT partition_key, is_label, size, CAST(SUM(copies) AS DOUBLE) AS multiplicity
+    FROM all_sizes
+    GROUP BY partition_key, is_label, size
+  ),
   -- Sizes with the unit of their octave, which is 0 for sizes below 64.
-  WITH octaves AS (
+  octaves AS (
     SELECT
       *,
       CASE
         WHEN size < 64 THEN 0.0
         ELSE clustereval._power_of_2(FLOOR(LN(size + 0.5) / LN(2.0)) - 6.0)
       END AS unit
-    FROM query_table(size_counts)
+    FROM size_counts
   ),
   -- Sizes with the number of sizes in their octave.
   octave_counts AS (
@@ -261,20 +229,14 @@ CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_counts) AS TABLE
       multiplicity * node_weight
         / SUM(node_weight) OVER (PARTITION BY partition_key, is_label, size) AS node_multiplicity
     FROM node_weights
-  ),
-  -- Sizes of octaves with few sizes, and the nodes of the others.
-  sizes AS (
-    SELECT partition_key, is_label, size, multiplicity
-    FROM octave_counts
-    WHERE unit = 0 OR octave_sizes <= 32
-    UNION ALL
-    SELECT
-      partition_key, is_label, CAST(position * unit AS BIGINT),
-      SUM(node_multiplicity)
-    FROM node_shares
-    GROUP BY partition_key, is_label, unit, position
   )
-  SELECT * FROM sizes;
+  SELECT partition_key, is_label, size, multiplicity
+  FROM octave_counts
+  WHERE unit = 0 OR octave_sizes <= 32
+  UNION ALL
+  SELECT partition_key, is_label, CAST(position * unit AS BIGINT), SUM(node_multiplicity)
+  FROM node_shares
+  GROUP BY partition_key, is_label, unit, position;
 
 -- One row per distinct pair of sizes and node of its sum: the sizes (n, a, b), the stride of the
 -- nodes (stride), the overlap at the node (x1) and its difference from the expected overlap (d).
@@ -300,7 +262,17 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
       clustereval._central_overlap_offset(center, n, a, b) AS center_offset
     FROM centers
   ),
-  numbers AS (SELECT * FROM clustereval._node_numbers()),
+  digits AS (
+    SELECT 0 AS digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3
+    UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7
+    UNION ALL SELECT 8 UNION ALL SELECT 9 UNION ALL SELECT 10 UNION ALL SELECT 11
+  ),
+  -- The numbers from 0 to 143, since a sum has fewer nodes than 143.
+  numbers AS (
+    SELECT CAST(12 * high.digit + low.digit AS BIGINT) AS node
+    FROM digits AS high
+    CROSS JOIN digits AS low
+  ),
   -- The numbers of the nodes, for each number of nodes.
   ranges AS (
     SELECT counts.node AS n_nodes, numbers.node
@@ -410,8 +382,7 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
 CREATE OR REPLACE MACRO clustereval._expected_totals(
   row_counts, label_sizes, cluster_sizes
 ) AS TABLE
-  WITH size_counts AS (SELECT * FROM clustereval._size_counts(label_sizes, cluster_sizes)),
-  sizes AS (SELECT * FROM clustereval._reduced_sizes(size_counts)),
+  WITH sizes AS (SELECT * FROM clustereval._reduced_sizes(label_sizes, cluster_sizes)),
   -- Pairs of a label size and a cluster size, with how often a partition has them.
   size_pairs AS NOT MATERIALIZED (
     SELECT

@@ -20,11 +20,7 @@ CREATE OR REPLACE MACRO clustereval._valid_external_options(
     THEN error(
       'average_method ''joint'' has no adjusted form: use adjusted := false, or another average'
     )
-    WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e150)
-    THEN error(concat(
-      'beta: expected a number >= 0, got ', coalesce(CAST(beta AS VARCHAR), 'NULL')
-    ))
-    ELSE clustereval._valid_noise(noise, noise_as)
+    ELSE clustereval._valid_beta(beta, clustereval._valid_noise(noise, noise_as))
   END;
 
 -- One row per partition with sums over its cells: partition_key and sums over its cells (label,
@@ -180,17 +176,6 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
     precision_rows, recall_rows, similar_rows, exact_matches
   FROM totals;
 
--- One row per partition with the statistics of its scores: the columns of _statistics_of_groups,
--- for the parameters of external_report.
-CREATE OR REPLACE MACRO clustereval._external_statistics(
-  tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
-) AS TABLE
-  WITH __ce_groups AS (
-    SELECT *
-    FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
-  )
-  SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted);
-
 -- One row per partition: all columns of external_report, from its parameters, which are not checked
 -- here. If adjusted is FALSE, adjusted_mutual_info_score and expected_mutual_info are NULL.
 -- external_report selects from this macro and drops those two columns by COLUMNS, which only DuckDB
@@ -198,13 +183,12 @@ CREATE OR REPLACE MACRO clustereval._external_statistics(
 CREATE OR REPLACE MACRO clustereval._external_report(
   tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
 ) AS TABLE
-  WITH __ce_statistics AS (
+  WITH __ce_groups AS (
     SELECT *
-    FROM clustereval._external_statistics(
-      tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
-    )
-  )
-  SELECT * FROM clustereval._scores_of_statistics(__ce_statistics, average_method, beta);
+    FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
+  ),
+  statistics AS (SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted))
+  SELECT * FROM clustereval._scores_of_statistics(statistics, average_method, beta);
 
 ---------------------------------------------------------------------------------------------------
 -- Tables

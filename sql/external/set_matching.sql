@@ -120,12 +120,7 @@ CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
       }
     ), 'ASC', 'NULLS LAST')],
     lambda __ce_matches: list_transform(
-      list_zip(
-        __ce_matches,
-        clustereval._key_sizes_of_cells(
-          list_transform(__ce_matches, lambda __ce_match: __ce_match['key']), label_counts
-        )
-      ),
+      clustereval._cells_with_key_sizes(__ce_matches, label_counts),
       lambda __ce_pair: CASE
         WHEN __ce_pair[2].rank = 1 THEN -__ce_pair[1].minus_match * __ce_pair[1].label_size
         ELSE 0.0

@@ -49,17 +49,6 @@ CREATE OR REPLACE MACRO clustereval._transition_counts(sides) AS TABLE
   FROM query_table(sides)
   GROUP BY partition_key;
 
--- One row per cell of the ids in both runs: partition_key, old_set (the cluster before), new_set
--- (the cluster after) and n. A singleton is identified by its id. cells: rows of _paired_cells.
-CREATE OR REPLACE MACRO clustereval._common_cells(cells) AS TABLE
-  SELECT
-    partition_key,
-    {'cluster': before, 'id': CASE WHEN old IS NULL THEN singleton_id END} AS old_set,
-    {'cluster': after, 'id': CASE WHEN new IS NULL THEN singleton_id END} AS new_set,
-    n
-  FROM query_table(cells)
-  WHERE in_before AND in_after;
-
 -- Term of a cluster in the population stability index: (p - q) ln(p / q), where p and q are its
 -- shares of the rows of both runs. The parameters are twice the numbers of rows of the cluster,
 -- where 1 (half a row) stands for no rows, and the numbers of all rows. The difference is computed
@@ -169,17 +158,15 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     FROM __ce_counts
     GROUP BY partition_key
   ),
-  __ce_common AS (SELECT * FROM clustereval._common_cells(__ce_cells)),
-  __ce_agreement AS (
+  -- Cells of the ids in both runs. A singleton is identified by its id.
+  __ce_common AS (
     SELECT
       partition_key,
-      adjusted_rand_score AS rand,
-      adjusted_mutual_info_score AS information,
-      variation_of_information AS variation
-    FROM clustereval._external_report(
-      __ce_common, old_set, new_set, n, partition_key, NULL, 'cluster',
-      'arithmetic', 1.0, TRUE
-    )
+      {'cluster': before, 'id': CASE WHEN old IS NULL THEN singleton_id END} AS old_set,
+      {'cluster': after, 'id': CASE WHEN new IS NULL THEN singleton_id END} AS new_set,
+      n
+    FROM __ce_cells
+    WHERE in_before AND in_after
   )
   SELECT
     totals.partition_key,
@@ -206,14 +193,16 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     COALESCE(found.n_gone, 0) AS n_gone,
     COALESCE(found.n_new, 0) AS n_new,
     COALESCE(found.n_ambiguous, 0) AS n_ambiguous,
-    agreement.rand AS adjusted_rand_score,
-    agreement.information AS adjusted_mutual_info_score,
-    agreement.variation AS variation_of_information,
+    agreement.adjusted_rand_score,
+    agreement.adjusted_mutual_info_score,
+    agreement.variation_of_information,
     stability.index AS population_stability_index
   FROM __ce_totals AS totals
   LEFT JOIN clustereval._transition_counts(__ce_sides) AS found
     ON found.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN __ce_agreement AS agreement
+  LEFT JOIN clustereval._external_report(
+    __ce_common, old_set, new_set, n, partition_key, NULL, 'cluster', 'arithmetic', 1.0, TRUE
+  ) AS agreement
     ON agreement.partition_key IS NOT DISTINCT FROM totals.partition_key
   LEFT JOIN clustereval._size_stability(__ce_cells, __ce_totals) AS stability
     ON stability.partition_key IS NOT DISTINCT FROM totals.partition_key

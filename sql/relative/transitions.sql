@@ -28,19 +28,6 @@ CREATE OR REPLACE MACRO clustereval._cluster_links(overlap_rows, min_share) AS T
     COUNT(CASE WHEN counts_after THEN 1 END) OVER (PARTITION BY partition_key, new) AS n_sources
   FROM counted;
 
--- Three macros for a link. The first is TRUE if it is the only link of both clusters, the second is
--- TRUE if it is the only link of the new cluster but not of the old cluster, and the third is TRUE
--- in the reverse case. The parameters are columns of _cluster_links.
-CREATE OR REPLACE MACRO clustereval._is_match(
-  counts_before, n_parts, counts_after, n_sources
-) AS counts_before AND n_parts = 1 AND counts_after AND n_sources = 1;
-CREATE OR REPLACE MACRO clustereval._is_part(
-  counts_before, n_parts, counts_after, n_sources
-) AS counts_after AND n_sources = 1 AND NOT (counts_before AND n_parts = 1);
-CREATE OR REPLACE MACRO clustereval._is_source(
-  counts_before, n_parts, counts_after, n_sources
-) AS counts_before AND n_parts = 1 AND NOT (counts_after AND n_sources = 1);
-
 ---------------------------------------------------------------------------------------------------
 -- Transitions
 ---------------------------------------------------------------------------------------------------
@@ -54,12 +41,9 @@ CREATE OR REPLACE MACRO clustereval._linked_pairs(links) AS TABLE
     SELECT
       *,
       CASE
-        WHEN clustereval._is_match(counts_before, n_parts, counts_after, n_sources)
-        THEN 'match'
-        WHEN clustereval._is_part(counts_before, n_parts, counts_after, n_sources)
-        THEN 'part'
-        WHEN clustereval._is_source(counts_before, n_parts, counts_after, n_sources)
-        THEN 'source'
+        WHEN counts_before AND n_parts = 1 AND counts_after AND n_sources = 1 THEN 'match'
+        WHEN counts_after AND n_sources = 1 THEN 'part'
+        WHEN counts_before AND n_parts = 1 THEN 'source'
       END AS kind
     FROM query_table(links)
   )
