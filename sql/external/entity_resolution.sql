@@ -36,11 +36,10 @@ CREATE OR REPLACE MACRO clustereval._cell_remainder_totals(sized_cells) AS TABLE
   GROUP BY partition_key;
 
 -- One row per partition: partition_key and the statistics from which all measures of
--- entity_resolution_report are computed. They are those of _statistics_of_groups, except for the
--- expected information and the statistics that only class_f_measure and the purities need, and
--- those of _lea_totals, _closest_label_totals, _closest_cluster_totals, _cell_remainder_totals and
--- _table_totals. groups: rows of _row_groups.
-CREATE OR REPLACE MACRO clustereval._resolution_totals(groups) AS TABLE
+-- entity_resolution_report are computed: those of _statistics_of_groups, except for the expected
+-- information and what only class_f_measure and the purities need; the columns of the macros that
+-- are joined; and reduced, the reduced mutual information.
+CREATE OR REPLACE MACRO clustereval._resolution_statistics_of_groups(groups) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
   -- The groups that are scored, which are the cells of the contingency table.
   cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
@@ -58,36 +57,33 @@ CREATE OR REPLACE MACRO clustereval._resolution_totals(groups) AS TABLE
     LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
   ),
-  tables AS (SELECT * FROM clustereval._table_totals(label_sizes, cluster_sizes, totals))
-  SELECT
-    totals.*,
-    cells.cell_pairs,
-    cells.label_entropy_given_cluster, cells.cluster_entropy_given_label, cells.precision_rows,
-    cells.recall_rows, cells.similar_rows, cells.exact_matches,
-    clustereval._mutual_information(totals.total, cells.deviance, cells.size_products) AS mi,
-    lea.n_cells, lea.lea_precision_rows, lea.lea_recall_rows,
-    closest_labels.closest_labels, closest_clusters.closest_clusters,
-    remainders.cell_remainders, remainders.cell_factorials,
-    tables.label_remainders, tables.cluster_remainders, tables.log_tables,
-    tables.label_tables, tables.table_excess, tables.label_excess, tables.label_factorials
-  FROM totals
-  LEFT JOIN clustereval._cell_totals(row_counts, sized_cells) AS cells
-    ON cells.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN clustereval._lea_totals(sized_cells) AS lea
-    ON lea.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN clustereval._cell_remainder_totals(sized_cells) AS remainders
-    ON remainders.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN clustereval._closest_label_totals(sized_cells) AS closest_labels
-    ON closest_labels.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN clustereval._closest_cluster_totals(sized_cells) AS closest_clusters
-    ON closest_clusters.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN tables ON tables.partition_key IS NOT DISTINCT FROM totals.partition_key;
-
--- One row per partition with the statistics of its measures: the columns of _resolution_totals, and
--- the numbers of unordered pairs of rows as DOUBLE: tp (same label and cluster), fp (same cluster
--- only), fn (same label only) and tn (neither); and reduced, the reduced mutual information. The
--- parameter is that of _resolution_totals.
-CREATE OR REPLACE MACRO clustereval._resolution_statistics_of_groups(groups) AS TABLE
+  tables AS (SELECT * FROM clustereval._table_totals(label_sizes, cluster_sizes, totals)),
+  -- The same with the sums over cells, labels and clusters.
+  sums AS (
+    SELECT
+      totals.*,
+      cells.cell_pairs,
+      cells.label_entropy_given_cluster, cells.cluster_entropy_given_label, cells.precision_rows,
+      cells.recall_rows, cells.similar_rows, cells.exact_matches,
+      clustereval._mutual_information(totals.total, cells.deviance, cells.size_products) AS mi,
+      lea.n_cells, lea.lea_precision_rows, lea.lea_recall_rows,
+      closest_labels.closest_labels, closest_clusters.closest_clusters,
+      remainders.cell_remainders, remainders.cell_factorials,
+      tables.label_remainders, tables.cluster_remainders, tables.log_tables,
+      tables.label_tables, tables.table_excess, tables.label_excess, tables.label_factorials
+    FROM totals
+    LEFT JOIN clustereval._cell_totals(row_counts, sized_cells) AS cells
+      ON cells.partition_key IS NOT DISTINCT FROM totals.partition_key
+    LEFT JOIN clustereval._lea_totals(sized_cells) AS lea
+      ON lea.partition_key IS NOT DISTINCT FROM totals.partition_key
+    LEFT JOIN clustereval._cell_remainder_totals(sized_cells) AS remainders
+      ON remainders.partition_key IS NOT DISTINCT FROM totals.partition_key
+    LEFT JOIN clustereval._closest_label_totals(sized_cells) AS closest_labels
+      ON closest_labels.partition_key IS NOT DISTINCT FROM totals.partition_key
+    LEFT JOIN clustereval._closest_cluster_totals(sized_cells) AS closest_clusters
+      ON closest_clusters.partition_key IS NOT DISTINCT FROM totals.partition_key
+    LEFT JOIN tables ON tables.partition_key IS NOT DISTINCT FROM totals.partition_key
+  )
   SELECT
     *,
     CAST(clustereval._tp(total, cell_pairs, label_pairs, cluster_pairs) AS DOUBLE) AS tp,
@@ -101,7 +97,7 @@ CREATE OR REPLACE MACRO clustereval._resolution_statistics_of_groups(groups) AS 
         label_remainders, cluster_remainders, log_tables, cell_factorials, table_excess
       )
     END AS reduced
-  FROM clustereval._resolution_totals(groups);
+  FROM sums;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables

@@ -30,8 +30,7 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
       __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
     )
   ),
-  __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  __ce_clusters AS (SELECT * FROM clustereval._graph_conductances(__ce_sizes))
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges))
   SELECT
     counts.partition_key,
     COALESCE(sums.n_nodes, 0) AS n_nodes,
@@ -44,8 +43,10 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
     counts.n_duplicate_edges,
     sums.modularity,
     clustereval._at_most_1(clustereval._ratio(sums.weight, sums.total)) AS coverage,
-    clustereval._graph_performance(
-      sums.n_nodes, sums.n_edges, sums.n_cut_edges, sums.pairs
+    -- As in networkx, the inner edges include self-loops.
+    clustereval._ratio(
+      clustereval._count_pairs(sums.n_nodes) - sums.pairs + sums.n_edges - sums.n_cut_edges,
+      clustereval._count_pairs(sums.n_nodes)
     ) AS performance,
     sums.mean_conductance,
     sums.worst_conductance,
@@ -80,11 +81,9 @@ CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
       __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
     )
   ),
-  __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  __ce_shapes AS (SELECT * FROM clustereval._graph_shapes(__ce_nodes, __ce_edges, __ce_sizes)),
-  __ce_clusters AS (SELECT * FROM clustereval._graph_conductances(__ce_sizes)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
   __ce_components AS MATERIALIZED (
-    SELECT * FROM clustereval._graph_components(__ce_clusters, __ce_shapes)
+    SELECT * FROM clustereval._graph_components(__ce_nodes, __ce_edges, __ce_clusters)
   )
   SELECT
     one.partition_key,

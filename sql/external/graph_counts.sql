@@ -37,11 +37,6 @@ CREATE OR REPLACE MACRO clustereval._valid_graph_options(
 CREATE OR REPLACE MACRO clustereval._is_integer_type(type_name) AS
   regexp_full_match(type_name, 'U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER');
 
--- TRUE if type_name is the name of a type of numbers, or of the type of untyped NULLs.
-CREATE OR REPLACE MACRO clustereval._is_weight_type(type_name) AS
-  clustereval._is_integer_type(type_name)
-  OR regexp_full_match(type_name, 'BIGNUM|FLOAT|DOUBLE|DECIMAL.*|"NULL"');
-
 -- x, any value, passed through unless a check fails. Raises an error if the ends of edges in the
 -- column `parameter` do not have the type of the ids. All types of whole numbers count as one.
 CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_type) AS
@@ -95,7 +90,10 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
   )
   SELECT
     CASE
-      WHEN NOT clustereval._is_weight_type(ends.__ce_weight_type)
+      WHEN NOT (
+        clustereval._is_integer_type(ends.__ce_weight_type)
+        OR regexp_full_match(ends.__ce_weight_type, 'BIGNUM|FLOAT|DOUBLE|DECIMAL.*|"NULL"')
+      )
       THEN error(concat(
         'weight: expected finite numbers >= 0, got a column of type ', ends.__ce_weight_type,
         '; cast it to numbers'
@@ -440,18 +438,9 @@ CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
   LEFT JOIN clustereval._graph_edge_sums(edges) AS sums ON sums.cluster_no = size.cluster_no
   LEFT JOIN clustereval._graph_extremes(edges) AS extreme ON extreme.cluster_no = size.cluster_no;
 
--- Conductance of a cluster: the weight of its cut edges divided by the volume of the cluster or of
--- the rest of the graph, whichever is less. The volume is the sum of the weighted degrees. weight
--- is the weight of the inner edges, cut_weight the weight of the cut edges, and total the weight of
--- all edges.
-CREATE OR REPLACE MACRO clustereval._conductance(weight, cut_weight, total) AS
-  clustereval._at_most_1(clustereval._ratio(
-    cut_weight,
-    LEAST(2 * weight + cut_weight, GREATEST(2 * (total - weight) - cut_weight, cut_weight))
-  ));
-
 -- The rows of _graph_clusters with total, the weight of all edges of the partition, and
--- conductance. clusters: rows of _graph_clusters.
+-- conductance: the weight of the cut edges divided by the volume of the cluster or of the rest of
+-- the graph, whichever is less. The volume is the sum of the weighted degrees.
 CREATE OR REPLACE MACRO clustereval._graph_conductances(clusters) AS TABLE
   WITH totals AS (
     SELECT
@@ -463,7 +452,13 @@ CREATE OR REPLACE MACRO clustereval._graph_conductances(clusters) AS TABLE
   SELECT
     one.*,
     total.total,
-    clustereval._conductance(one.weight, one.cut_weight, total.total) AS conductance
+    clustereval._at_most_1(clustereval._ratio(
+      one.cut_weight,
+      LEAST(
+        2 * one.weight + one.cut_weight,
+        GREATEST(2 * (total.total - one.weight) - one.cut_weight, one.cut_weight)
+      )
+    )) AS conductance
   FROM query_table(clusters) AS one
   JOIN totals AS total ON total.partition_key IS NOT DISTINCT FROM one.partition_key;
 
@@ -586,11 +581,10 @@ CREATE OR REPLACE MACRO clustereval._graph_shapes(nodes, edges, clusters) AS TAB
   FROM facts
   GROUP BY cluster_no;
 
--- The rows of _graph_clusters with n_bridges, n_components (the number of parts) and diameter,
--- which is -1 if it needs a search, and NULL if there are several parts. The parameters are names
--- of CTEs: the rows of _graph_clusters and of _graph_shapes. In each part, a forest has one edge
--- less than nodes.
-CREATE OR REPLACE MACRO clustereval._graph_components(clusters, shapes) AS TABLE
+-- The rows of _graph_conductances with n_bridges, n_components (the number of parts) and diameter,
+-- which is -1 if it needs a search, and NULL if there are several parts. In each part, a forest has
+-- one edge less than nodes.
+CREATE OR REPLACE MACRO clustereval._graph_components(nodes, edges, clusters) AS TABLE
   WITH counts AS (
     SELECT
       one.*,
@@ -600,8 +594,9 @@ CREATE OR REPLACE MACRO clustereval._graph_components(clusters, shapes) AS TABLE
         ELSE one.n_nodes - COALESCE(shape.n_tree_edges, 0)
       END AS BIGINT) AS n_components,
       shape.diameter AS matrix_diameter
-    FROM query_table(clusters) AS one
-    LEFT JOIN query_table(shapes) AS shape ON shape.cluster_no = one.cluster_no
+    FROM clustereval._graph_conductances(clusters) AS one
+    LEFT JOIN clustereval._graph_shapes(nodes, edges, clusters) AS shape
+      ON shape.cluster_no = one.cluster_no
   )
   SELECT
     *,
@@ -637,10 +632,8 @@ CREATE OR REPLACE MACRO clustereval._graph_cluster_diameters(
 -- Sums of a partition
 ---------------------------------------------------------------------------------------------------
 
--- Sums of all clusters of a partition, one row per partition: numbers and weights under the names
--- of _graph_conductances, n_clusters, pairs (the number of pairs of nodes in the same cluster), and
--- the mean and the largest conductance. clusters: rows of _graph_conductances, resolution is the
--- user's option.
+-- Sums over the clusters of a partition, under the names of _graph_conductances, with n_clusters,
+-- pairs (of nodes in the same cluster), modularity, and the mean and the largest conductance.
 CREATE OR REPLACE MACRO clustereval._graph_sums(clusters, resolution) AS TABLE
   SELECT
     partition_key,
@@ -652,32 +645,16 @@ CREATE OR REPLACE MACRO clustereval._graph_sums(clusters, resolution) AS TABLE
     SUM(clustereval._count_pairs(n_nodes)) AS pairs,
     clustereval._compensated_sum(weight) AS weight,
     MAX(total) AS total,
+    -- The share of the inner edges in the weight of all edges, minus resolution times the share
+    -- expected from the volume of the cluster.
     clustereval._compensated_sum(
-      clustereval._modularity_term(weight, cut_weight, total, resolution)
+      clustereval._ratio(weight, total)
+      - CAST(resolution AS DOUBLE) * pow(clustereval._ratio(weight + cut_weight / 2, total), 2)
     ) AS modularity,
     AVG(conductance) AS mean_conductance,
     MAX(conductance) AS worst_conductance
-  FROM query_table(clusters)
+  FROM clustereval._graph_conductances(clusters)
   GROUP BY partition_key;
-
--- The contribution of a cluster to the modularity: the share of its inner edges in the weight of
--- all edges, minus resolution times the share expected from its volume. weight is the weight of its
--- inner edges, cut_weight that of its cut edges, and total that of all edges.
-CREATE OR REPLACE MACRO clustereval._modularity_term(weight, cut_weight, total, resolution) AS
-  clustereval._ratio(weight, total)
-    - CAST(resolution AS DOUBLE) * pow(clustereval._ratio(weight + cut_weight / 2, total), 2);
-
--- Performance: the pairs of nodes that are joined by an inner edge, or are in different clusters
--- and not joined, divided by all pairs. The parameters are counts of a partition. cluster_pairs is
--- the number of pairs of nodes in the same cluster. As in networkx, n_edges, the number of inner
--- edges, includes self-loops.
-CREATE OR REPLACE MACRO clustereval._graph_performance(
-  n_nodes, n_edges, n_cut_edges, cluster_pairs
-) AS
-  clustereval._ratio(
-    clustereval._count_pairs(n_nodes) - cluster_pairs + n_edges - n_cut_edges,
-    clustereval._count_pairs(n_nodes)
-  );
 
 -- Rows of the two tables that are counted separately, one row per partition: n_dropped, those
 -- without a cluster; n_noise; n_dropped_edges, those with an end in no cluster; and

@@ -120,9 +120,7 @@ CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(
         }
       ),
       lambda __ce_parts: {
-        'mi': __ce_parts['info']['mi'],
-        'hl': __ce_parts['info']['hl'],
-        'hc': __ce_parts['info']['hc'],
+        'info': __ce_parts['info'],
         'above_chance': clustereval._mutual_info_above_chance(
           __ce_parts['info']['mi'], __ce_parts['info']['hl'], __ce_parts['info']['hc'],
           __ce_parts['expected']['emi'], __ce_parts['expected']['ehl'],
@@ -136,7 +134,7 @@ CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(
       }
     ),
     lambda __ce_parts: clustereval._adjusted_ratio(
-      __ce_parts['mi'], __ce_parts['hl'], __ce_parts['hc'],
+      __ce_parts['info']['mi'], __ce_parts['info']['hl'], __ce_parts['info']['hc'],
       __ce_parts['above_chance'], __ce_parts['mean_above_chance']
     )
   )[1];

@@ -283,9 +283,6 @@ CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
 -- The best matching of a part
 ---------------------------------------------------------------------------------------------------
 
--- The number of rounds of bids. With more rounds, fewer lines have to search for a place.
-CREATE OR REPLACE MACRO clustereval._max_bid_rounds() AS 100;
-
 -- weights minus prices, element by element: the gain of a line from each place.
 CREATE OR REPLACE MACRO clustereval._gains(weights, prices) AS
   list_transform(weights, lambda __ce_weight, __ce_i: __ce_weight - prices[__ce_i]);
@@ -327,7 +324,8 @@ CREATE OR REPLACE MACRO clustereval._bid_for_places(part_weights) AS TABLE
         FROM known
         WHERE part IN (SELECT part FROM bids)
         GROUP BY part
-        HAVING MAX(round) < clustereval._max_bid_rounds()
+        -- With more rounds, fewer lines have to search for a place.
+        HAVING MAX(round) < 100
       ),
       bidders AS (
         SELECT

@@ -97,12 +97,6 @@ CREATE OR REPLACE MACRO clustereval._table_concentration(total, n_rows, column_p
   clustereval._ratio(clustereval._count_ordered_pairs(total) - column_pairs, column_pairs)
   * clustereval._ratio(n_rows + 1, n_rows);
 
--- TRUE if one of two partitions of total rows, with n_labels and n_clusters groups, is trivial: a
--- single group, or only singletons. In this case the clusters tell nothing beyond their table, and
--- the reduced mutual information is 0.
-CREATE OR REPLACE MACRO clustereval._is_trivial_partition(total, n_labels, n_clusters) AS
-  n_labels = 1 OR n_clusters = 1 OR n_labels = total OR n_clusters = total;
-
 -- Reduced mutual information in nats per row of data; 0 if labels or clusters are trivial. The
 -- remainders (see _factorial_remainder) of total rows, and their sums over cells, labels and
 -- clusters, turn mi, the mutual information, into the microcanonical one, from which log_tables,
@@ -114,7 +108,7 @@ CREATE OR REPLACE MACRO clustereval._reduced_mutual_info_score(
   log_tables, cell_factorials, table_excess
 ) AS
   CASE
-    WHEN clustereval._is_trivial_partition(total, n_labels, n_clusters) THEN 0.0
+    WHEN n_labels = 1 OR n_clusters = 1 OR n_labels = total OR n_clusters = total THEN 0.0
     WHEN cell_factorials < total THEN (cell_factorials + table_excess) / total
     ELSE mi + (
       clustereval._factorial_remainder(total) + cell_remainders - label_remainders

@@ -254,13 +254,8 @@ CREATE OR REPLACE MACRO clustereval.assign_nearest(
     UNION ALL BY NAME
     SELECT * FROM query_table(clustereval._check_table_name(centroids))
   ),
-  __ce_center_rows AS (
-    SELECT
-      partition_key, cluster, centroid
-    FROM __ce_keyed_centroids
-  ),
   __ce_centers AS MATERIALIZED (
-    SELECT * FROM clustereval._given_centers(__ce_center_rows, distance, p, weights)
+    SELECT * FROM clustereval._given_centers(__ce_keyed_centroids, distance, p, weights)
   ),
   __ce_blocks AS MATERIALIZED (SELECT * FROM clustereval._center_blocks(__ce_centers)),
   __ce_checked AS (

@@ -150,29 +150,6 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
   )), TRUE)
     AND COALESCE((SELECT MIN(k) FROM __ce_checked_k), 1) >= 1;
 
--- One row per group of key, a struct {partition, k}: partition_key, k and mean, the mean
--- silhouette. The parameters are those of silhouette_score.
-CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
-  tbl, vector, cluster, key, distance, p, weights, noise, noise_as, missing, method
-) AS TABLE
-  SELECT
-    scored.partition_key['partition'] AS partition_key,
-    CAST(scored.partition_key['k'] AS BIGINT) AS k,
-    scored.silhouette AS mean
-  FROM clustereval.silhouette_score(
-    tbl, vector, cluster, distance := distance, p := p, weights := weights,
-    partition_by := key, noise := noise, noise_as := noise_as, missing := missing,
-    method := method
-  ) AS scored;
-
--- Text of a query for all rows of a CTE of elbow, the CTE with the silhouettes that the option
--- silhouette requests. The other CTE is neither bound nor run.
-CREATE OR REPLACE MACRO clustereval._select_silhouettes(silhouette) AS
-  concat('SELECT * FROM ', CASE
-    WHEN silhouette IN ('simplified', 'exact') THEN '__ce_mean_silhouettes'
-    ELSE '__ce_no_silhouettes'
-  END);
-
 ---------------------------------------------------------------------------------------------------
 -- Formulas. w is the ssw of a row, and before and after are the ssw of the rows before and after
 -- it.
@@ -353,12 +330,16 @@ CREATE OR REPLACE MACRO clustereval.elbow(
     SELECT partition_key, __ce_knees.k, CAST(NULL AS DOUBLE) AS mean FROM __ce_knees WHERE FALSE
   ),
   __ce_mean_silhouettes AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._sweep_silhouettes(
-      tbl, vector, cluster, {'partition': partition_by, 'k': k},
-      distance, p, weights, noise, noise_as, missing, silhouette
-    )
-  ),
-  __ce_silhouettes AS (SELECT * FROM query(clustereval._select_silhouettes(silhouette)))
+    SELECT
+      scored.partition_key['partition'] AS partition_key,
+      CAST(scored.partition_key['k'] AS BIGINT) AS k,
+      scored.silhouette AS mean
+    FROM clustereval.silhouette_score(
+      tbl, vector, cluster, distance := distance, p := p, weights := weights,
+      partition_by := {'partition': partition_by, 'k': k}, noise := noise, noise_as := noise_as,
+      missing := missing, method := silhouette
+    ) AS scored
+  )
   SELECT
     own.partition_key,
     own.k,
@@ -399,7 +380,11 @@ CREATE OR REPLACE MACRO clustereval.elbow(
     own.difference AS kneedle,
     own.is_knee
   FROM __ce_neighbors AS own
-  LEFT JOIN __ce_silhouettes AS scored
+  -- The CTE that is not named is neither bound nor run.
+  LEFT JOIN query_table(CASE
+    WHEN silhouette IN ('simplified', 'exact') THEN '__ce_mean_silhouettes'
+    ELSE '__ce_no_silhouettes'
+  END) AS scored
     ON scored.partition_key IS NOT DISTINCT FROM own.partition_key
     AND scored.k = own.k
   WHERE clustereval._check_options(clustereval._valid_elbow_options(

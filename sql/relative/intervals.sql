@@ -13,31 +13,6 @@
 -- Influences and their covariances
 ---------------------------------------------------------------------------------------------------
 
--- One row per contingency cell: the columns of cells, the name of a CTE of cells; total, label_size
--- and cluster_size, the numbers of rows of its partition, label and cluster; label_squares and
--- cluster_squares, the sums of the squared numbers of rows of the cells of its label and of its
--- cluster; label_majority_n and cluster_majority_n, the numbers of rows of the largest of these
--- cells; and single, 1 for noise that is counted as singletons (cluster NULL), otherwise 0.
-CREATE OR REPLACE MACRO clustereval._cells_with_squares(cells) AS TABLE
-  SELECT
-    *,
-    CASE WHEN cluster IS NULL THEN 1 ELSE 0 END AS single,
-    CAST(SUM(n * copies) OVER (PARTITION BY partition_key) AS BIGINT) AS total,
-    CAST(SUM(n * copies) OVER (PARTITION BY partition_key, label) AS BIGINT) AS label_size,
-    CASE
-      WHEN cluster IS NULL THEN 1
-      ELSE CAST(SUM(n) OVER (PARTITION BY partition_key, cluster) AS BIGINT)
-    END AS cluster_size,
-    SUM(CAST(n AS DOUBLE) * n * copies)
-      OVER (PARTITION BY partition_key, label) AS label_squares,
-    CASE
-      WHEN cluster IS NULL THEN 1.0
-      ELSE SUM(CAST(n AS DOUBLE) * n) OVER (PARTITION BY partition_key, cluster)
-    END AS cluster_squares,
-    MAX(n) OVER (PARTITION BY partition_key, label) AS label_majority_n,
-    MAX(n) OVER (PARTITION BY partition_key, cluster) AS cluster_majority_n
-  FROM query_table(cells);
-
 -- One row per contingency cell and family of statistics (see the head of this file): partition_key;
 -- family; rows, the number of rows of the cell; and i1, i2 and i3, the influence of each of these
 -- rows on the statistics of the family, up to a constant. cells is the name of a CTE of cells.
@@ -50,7 +25,30 @@ CREATE OR REPLACE MACRO clustereval._cells_with_squares(cells) AS TABLE
 -- influence is 1 in the majority. It is NULL if a majority is tied, or is one singleton of several
 -- rows or none, because the maximum has no derivative there.
 CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
-  WITH cells_with_ties AS (
+  -- Cells with the sizes of their labels and clusters, the sums of the squares of the cells of
+  -- these, and the largest of these cells. single is 1 for noise that is counted as singletons.
+  WITH cells_with_squares AS (
+    SELECT
+      *,
+      CASE WHEN cluster IS NULL THEN 1 ELSE 0 END AS single,
+      CAST(SUM(n * copies) OVER (PARTITION BY partition_key) AS BIGINT) AS total,
+      CAST(SUM(n * copies) OVER (PARTITION BY partition_key, label) AS BIGINT) AS label_size,
+      CASE
+        WHEN cluster IS NULL THEN 1
+        ELSE CAST(SUM(n) OVER (PARTITION BY partition_key, cluster) AS BIGINT)
+      END AS cluster_size,
+      SUM(CAST(n AS DOUBLE) * n * copies)
+        OVER (PARTITION BY partition_key, label) AS label_squares,
+      CASE
+        WHEN cluster IS NULL THEN 1.0
+        ELSE SUM(CAST(n AS DOUBLE) * n) OVER (PARTITION BY partition_key, cluster)
+      END AS cluster_squares,
+      MAX(n) OVER (PARTITION BY partition_key, label) AS label_majority_n,
+      MAX(n) OVER (PARTITION BY partition_key, cluster) AS cluster_majority_n
+    FROM query_table(cells)
+  ),
+  -- The same with the numbers of largest cells.
+  cells_with_ties AS (
     SELECT
       *,
       n * copies AS rows,
@@ -61,7 +59,7 @@ CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
         ELSE SUM(CASE WHEN n = cluster_majority_n THEN 1 ELSE 0 END)
           OVER (PARTITION BY partition_key, cluster)
       END AS cluster_majorities
-    FROM clustereval._cells_with_squares(cells)
+    FROM cells_with_squares
   )
   SELECT
     partition_key,

@@ -4,30 +4,28 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per label with two rows or more: partition_key, label and share, the share of the pairs
--- of its rows that are in the same cluster. The parameters name CTEs: cells has one row per
--- contingency cell, and label_sizes has the rows of _label_sizes.
-CREATE OR REPLACE MACRO clustereval._pair_shares(cells, label_sizes) AS TABLE
-  SELECT
-    labels.partition_key,
-    labels.label,
-    clustereval._ratio(
-      SUM(clustereval._count_ordered_pairs(cell.n)),
-      clustereval._count_ordered_pairs(MAX(labels.label_size))
-    ) AS share
-  FROM query_table(label_sizes) AS labels
-  JOIN query_table(cells) AS cell
-    ON cell.partition_key IS NOT DISTINCT FROM labels.partition_key
-    AND cell.label = labels.label
-  WHERE labels.label_size > 1
-  GROUP BY labels.partition_key, labels.label;
-
--- One row per partition_key: least, the smallest share of a label, and weakest, the label that has
--- this share, the lowest in a tie.
-CREATE OR REPLACE MACRO clustereval._weakest_labels(pair_shares) AS TABLE
-  WITH least_shares AS (
+-- One row per partition_key: least, the smallest share, over its labels of two rows or more, of the
+-- pairs of a label's rows that are in the same cluster; and weakest, the label that has this share,
+-- the lowest in a tie.
+CREATE OR REPLACE MACRO clustereval._weakest_labels(cells, label_sizes) AS TABLE
+  WITH pair_shares AS (
+    SELECT
+      labels.partition_key,
+      labels.label,
+      clustereval._ratio(
+        SUM(clustereval._count_ordered_pairs(cell.n)),
+        clustereval._count_ordered_pairs(MAX(labels.label_size))
+      ) AS share
+    FROM query_table(label_sizes) AS labels
+    JOIN query_table(cells) AS cell
+      ON cell.partition_key IS NOT DISTINCT FROM labels.partition_key
+      AND cell.label = labels.label
+    WHERE labels.label_size > 1
+    GROUP BY labels.partition_key, labels.label
+  ),
+  least_shares AS (
     SELECT *, MIN(share) OVER (PARTITION BY partition_key) AS least
-    FROM query_table(pair_shares)
+    FROM pair_shares
   )
   SELECT partition_key, MIN(least) AS least, MIN(label) AS weakest
   FROM least_shares
@@ -83,8 +81,7 @@ CREATE OR REPLACE MACRO clustereval.prediction_strength(
   ),
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
-  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  pair_shares AS (SELECT * FROM clustereval._pair_shares(cells, label_sizes))
+  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells))
   SELECT
     counts.partition_key,
     counts.total AS n,
@@ -99,7 +96,7 @@ CREATE OR REPLACE MACRO clustereval.prediction_strength(
     ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
   LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
     ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN clustereval._weakest_labels(pair_shares) AS weakest
+  LEFT JOIN clustereval._weakest_labels(cells, label_sizes) AS weakest
     ON weakest.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY counts.partition_key ASC NULLS LAST;

@@ -239,11 +239,14 @@ CREATE OR REPLACE MACRO clustereval._check_runs(clusters, runs, ids, coded) AS T
 CREATE OR REPLACE MACRO clustereval._pair_of_runs(run_no_1, run_no_2) AS
   run_no_1 * 2147483648 + run_no_2;
 
--- Cells of the contingency tables of all pairs of runs: pair, which identifies the pair (see
--- _pair_of_runs); code_1 and code_2, a cluster of each run; and n, the number of ids in both.
--- coded: rows of _coded_rows. An id occurs once in a run, so the lower of two codes belongs to the
--- lower run. Because codes are compared, the join needs only two columns.
-CREATE OR REPLACE MACRO clustereval._pair_cells(coded) AS TABLE
+-- One row per pair of runs: partition_key, run_no_1, run_1, run_no_2, run_2, n, the number of ids
+-- in both, n_only_1 and n_only_2, the numbers of ids in only one of them, and score, by options of
+-- run_agreement. coded: rows of _coded_rows.
+CREATE OR REPLACE MACRO clustereval._scored_pairs(
+  runs, coded, metric, average_method, beta
+) AS TABLE
+  -- Numbers of ids by a cluster of each run. An id occurs once in a run, so the lower of two codes
+  -- belongs to the lower run. Because codes are compared, the join needs only two columns.
   WITH counts AS (
     SELECT
       one.code AS code_1, other.code AS code_2,
@@ -253,29 +256,25 @@ CREATE OR REPLACE MACRO clustereval._pair_cells(coded) AS TABLE
       ON other.id_no = one.id_no
       AND one.code < other.code
     GROUP BY one.code, other.code
+  ),
+  -- These are the cells of the contingency tables of all pairs.
+  cells AS (
+    SELECT
+      clustereval._pair_of_runs(code_1 // 68719476736, code_2 // 68719476736) AS pair,
+      code_1, code_2, n
+    FROM counts
+  ),
+  -- Only the statistics that the metric needs stay in the plan.
+  scores AS (
+    SELECT
+      partition_key AS pair,
+      n,
+      COLUMNS(lambda column_name: column_name = clustereval._known_metric(metric)) AS score
+    FROM clustereval._external_report(
+      cells, code_1, code_2, n, pair, NULL, 'cluster',
+      average_method, beta, clustereval._needs_expectation(metric)
+    )
   )
-  SELECT
-    clustereval._pair_of_runs(code_1 // 68719476736, code_2 // 68719476736) AS pair,
-    code_1, code_2, n
-  FROM counts;
-
--- One row per pair of runs with common ids: pair, n, the number of these ids, and score.
--- pair_cells: rows of _pair_cells; the others are options of run_agreement. Only the statistics
--- that the metric needs stay in the plan.
-CREATE OR REPLACE MACRO clustereval._score_pairs(pair_cells, metric, average_method, beta) AS TABLE
-  SELECT
-    partition_key AS pair,
-    n,
-    COLUMNS(lambda column_name: column_name = clustereval._known_metric(metric)) AS score
-  FROM clustereval._external_report(
-    pair_cells, code_1, code_2, n, pair, NULL, 'cluster',
-    average_method, beta, clustereval._needs_expectation(metric)
-  );
-
--- One row per pair of runs: partition_key, run_no_1, run_1, run_no_2, run_2, n, the number of ids
--- in both, n_only_1 and n_only_2, the numbers of ids in only one of them, and score. The parameters
--- name CTEs of the rows of _runs and _score_pairs.
-CREATE OR REPLACE MACRO clustereval._scored_pairs(runs, scores) AS TABLE
   SELECT
     low.partition_key,
     low.run_no AS run_no_1,
@@ -290,7 +289,7 @@ CREATE OR REPLACE MACRO clustereval._scored_pairs(runs, scores) AS TABLE
   JOIN query_table(runs) AS high
     ON high.partition_key IS NOT DISTINCT FROM low.partition_key
     AND low.run_no < high.run_no
-  LEFT JOIN query_table(scores) AS score
+  LEFT JOIN scores AS score
     ON score.pair = clustereval._pair_of_runs(low.run_no, high.run_no);
 
 -- One row, n_faults = 0. Raises an error if require_same_ids, the user's option, is TRUE and two
@@ -427,14 +426,9 @@ CREATE OR REPLACE MACRO clustereval.run_agreement(
   __ce_coded AS MATERIALIZED (
     SELECT * FROM clustereval._coded_rows(__ce_rows, __ce_clusters, __ce_ids)
   ),
-  __ce_pair_cells AS (SELECT * FROM clustereval._pair_cells(__ce_coded)),
-  __ce_scores AS (
-    SELECT * FROM clustereval._score_pairs(__ce_pair_cells, metric, average_method, beta)
-    WHERE clustereval._check_options(
-      clustereval._valid_agreement_options(noise, noise_as, metric, average_method, beta)
-    )
+  __ce_pairs AS (
+    SELECT * FROM clustereval._scored_pairs(__ce_runs, __ce_coded, metric, average_method, beta)
   ),
-  __ce_pairs AS (SELECT * FROM clustereval._scored_pairs(__ce_runs, __ce_scores)),
   __ce_faults AS (
     SELECT n_faults
     FROM clustereval._check_runs(__ce_clusters, __ce_runs, __ce_ids, __ce_coded)
@@ -449,7 +443,10 @@ CREATE OR REPLACE MACRO clustereval.run_agreement(
     n_only_2,
     score
   FROM __ce_pairs
-  WHERE (SELECT n_faults FROM __ce_faults) = 0
+  WHERE clustereval._check_options(
+      clustereval._valid_agreement_options(noise, noise_as, metric, average_method, beta)
+    )
+    AND (SELECT n_faults FROM __ce_faults) = 0
     AND (SELECT n_faults FROM __ce_id_faults) = 0
   ORDER BY run_no_1 ASC NULLS LAST, run_no_2 ASC NULLS LAST;
 
@@ -474,14 +471,9 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
   __ce_coded AS MATERIALIZED (
     SELECT * FROM clustereval._coded_rows(__ce_rows, __ce_clusters, __ce_ids)
   ),
-  __ce_pair_cells AS (SELECT * FROM clustereval._pair_cells(__ce_coded)),
-  __ce_scores AS (
-    SELECT * FROM clustereval._score_pairs(__ce_pair_cells, metric, average_method, beta)
-    WHERE clustereval._check_options(
-      clustereval._valid_agreement_options(noise, noise_as, metric, average_method, beta)
-    )
+  __ce_pairs AS (
+    SELECT * FROM clustereval._scored_pairs(__ce_runs, __ce_coded, metric, average_method, beta)
   ),
-  __ce_pairs AS (SELECT * FROM clustereval._scored_pairs(__ce_runs, __ce_scores)),
   __ce_faults AS (
     SELECT n_faults
     FROM clustereval._check_runs(__ce_clusters, __ce_runs, __ce_ids, __ce_coded)
@@ -540,7 +532,10 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
     max AS max_score,
     CASE WHEN mean IS NOT NULL THEN rank END AS rank
   FROM __ce_ranks AS ranks
-  WHERE (SELECT n_faults FROM __ce_faults) = 0
+  WHERE clustereval._check_options(
+      clustereval._valid_agreement_options(noise, noise_as, metric, average_method, beta)
+    )
+    AND (SELECT n_faults FROM __ce_faults) = 0
     AND (SELECT n_faults FROM __ce_id_faults) = 0
   ORDER BY partition_key ASC NULLS LAST, rank ASC NULLS LAST;
 
