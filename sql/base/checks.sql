@@ -96,7 +96,7 @@ CREATE OR REPLACE MACRO clustereval._check_columns(x, columns) AS
     x
   );
 
--- Like _check_columns, for one column: `given`, the user's argument of `parameter`.
+-- _check_columns for one column.
 CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
   clustereval._check_columns(x, [clustereval._given_column(parameter, given)]);
 
@@ -253,9 +253,8 @@ CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
 CREATE OR REPLACE MACRO clustereval._check_options(query_text) AS
   (SELECT valid FROM query(query_text));
 
--- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error if the option
--- noise_as is unknown, if it is NULL while a value that marks `noise` is given, and if it is not
--- 'cluster' while noise is NULL.
+-- Text of the query SELECT TRUE AS valid. Raises an error if noise_as is unknown, NULL with a value
+-- of noise, or not 'cluster' without one.
 CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
   CASE
     WHEN noise_as NOT IN ('cluster', 'drop', 'singletons')
@@ -275,9 +274,7 @@ CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
     ELSE 'SELECT TRUE AS valid'
   END;
 
--- Text of the query SELECT TRUE AS valid, for _check_options to run, for a table whose rows belong
--- to clusters. Raises an error if the option noise_as is 'singletons', and the same errors as
--- _valid_noise for other invalid values of the two options.
+-- _valid_noise for a table whose rows belong to clusters, which also rejects 'singletons'.
 CREATE OR REPLACE MACRO clustereval._valid_noise_of_clusters(noise, noise_as) AS
   CASE
     WHEN noise_as = 'singletons'
@@ -305,8 +302,7 @@ CREATE OR REPLACE MACRO clustereval._valid_beta(beta, query_text) AS
     ELSE query_text
   END;
 
--- x, the weight beta of recall in an F score, as DOUBLE. Raises an error unless it is a number >=
--- 0.
+-- x, the weight beta of recall, as DOUBLE. Raises an error unless it is a number >= 0.
 CREATE OR REPLACE MACRO clustereval._check_beta(x) AS
   CASE
     WHEN x IS NULL OR NOT (x >= 0 AND x < 1e150)

@@ -151,12 +151,10 @@ CREATE OR REPLACE MACRO clustereval._rest_as_text(n, unit) AS
     )
   END;
 
--- Findings on the rows of a partition and the sizes of its clusters: one row per finding, with
--- partition_key, place (the order of findings), severity, code, cluster, n, value and finding.
--- row_counts: rows with partition_key, total, n_dropped, n_noise, n_clusters and total_noise, the
--- number of rows that are counted or are noise. cluster_sizes: rows with partition_key, cluster and
--- cluster_size. noise is the user's option, unit is the word for a row, and complement is the word
--- for what a dropped row lacks.
+-- Findings on the rows of a partition and the sizes of its clusters: partition_key, place (their
+-- order), severity, code, cluster, n, value and finding. row_counts: partition_key, total,
+-- n_dropped, n_noise, n_clusters and total_noise, the rows that are counted or noise. unit is the
+-- word for a row, and complement for what a dropped row lacks.
 CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
   row_counts, cluster_sizes, noise, unit, complement
 ) AS TABLE

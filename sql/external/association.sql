@@ -26,10 +26,10 @@ CREATE OR REPLACE MACRO clustereval._mcnemar_index(tp, fp, fn, tn, fn_minus_fp) 
 CREATE OR REPLACE MACRO clustereval._phi_index(tp, fp, fn, tn) AS
   (tp * tn - fn * fp) / NULLIF(sqrt((tp + fn) * (tp + fp)) * sqrt((fn + tn) * (fp + tn)), 0);
 
--- Angle between the partitions as a share of a half turn, arccos(phi) / pi with phi = _phi_index; 0
--- for equal partitions, otherwise NULL where phi is. The arc cosine of a number near 1 would lose
--- half of the digits; tan(angle) = sqrt(1 - phi^2) / phi has the numerator sqrt(all (tp tn (fp +
--- fn) + fp fn (tp + tn))), a sum of products, where all = tp + fp + fn + tn.
+-- Angle between the partitions as a share of a half turn, arccos(phi) / pi; 0 for equal partitions,
+-- otherwise NULL where phi is. The arc cosine of a number near 1 would lose half of the digits;
+-- tan(angle) = sqrt(1 - phi^2) / phi has the numerator sqrt(all (tp tn (fp + fn) + fp fn (tp +
+-- tn))), a sum of products.
 CREATE OR REPLACE MACRO clustereval._correlation_distance(tp, fp, fn, tn) AS
   CASE
     WHEN fp + fn = 0 THEN 0.0
@@ -67,10 +67,8 @@ CREATE OR REPLACE MACRO clustereval._southwood_index(tp, fp, fn, tn) AS tp / NUL
 -- Derivatives
 ---------------------------------------------------------------------------------------------------
 
--- Derivative of arccos(phi) / pi with respect to phi, the correlation of phi_index. s, x and y are
--- the shares tp, fp and fn of all pairs, and r is the denominator of phi. NULL for equal
--- partitions. See _correlation_distance for the sine of the angle. _association_quotients uses the
--- derivative as a constant factor.
+-- Derivative of arccos(phi) / pi with respect to phi. s, x and y are the shares tp, fp and fn of
+-- all pairs, and r is the denominator of phi. NULL for equal partitions.
 CREATE OR REPLACE MACRO clustereval._angle_slope(s, x, y, r) AS
   -clustereval._ratio(
     r,
@@ -78,10 +76,8 @@ CREATE OR REPLACE MACRO clustereval._angle_slope(s, x, y, r) AS
     * sqrt(GREATEST(s * (1.0 - s - x - y) * (x + y) + x * y * (1.0 - x - y), 0.0))
   );
 
--- One row per partition_key and metric of this file, with the columns of _metric_quotients: the
--- values of its numerator and its denominator (top, bottom) and their partial derivatives with
--- respect to the statistics of its family. is_quotient is FALSE for linear functions, whose bottom
--- is 1. parts: rows of _parts_of_gradients.
+-- One row per partition and metric of this file: the columns of _metric_quotients. is_quotient is
+-- FALSE for linear functions, whose bottom is 1.
 CREATE OR REPLACE MACRO clustereval._association_quotients(parts) AS TABLE
   SELECT
     p.partition_key,

@@ -89,9 +89,8 @@ CREATE OR REPLACE MACRO clustereval._blanc_f_score(tp, fp, fn, tn, beta) AS
     ) / 2.0
   END;
 
--- One row per partition_key with sums of LEA resolutions: lea_precision_rows and lea_recall_rows,
--- the sums over clusters and over labels of size times LEA resolution, and n_cells, the number of
--- contingency cells.
+-- One row per partition: n_cells, and lea_precision_rows and lea_recall_rows, the sums over
+-- clusters and over labels of size times LEA resolution.
 CREATE OR REPLACE MACRO clustereval._lea_totals(sized_cells) AS TABLE
   SELECT
     partition_key,
@@ -110,10 +109,8 @@ CREATE OR REPLACE MACRO clustereval._lea_totals(sized_cells) AS TABLE
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- {total, n_labels, n_clusters, n_cells, lea_precision_rows, lea_recall_rows}. total is the number
--- of rows without a NULL in either column, and n_cells is the number of contingency cells.
--- lea_precision_rows and lea_recall_rows are the sums over clusters and over labels of size times
--- LEA resolution.
+-- The statistics of MUC and LEA. n_cells is the number of contingency cells; lea_precision_rows and
+-- lea_recall_rows are sums over clusters and over labels of size times LEA resolution.
 CREATE OR REPLACE MACRO clustereval._coreference_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],

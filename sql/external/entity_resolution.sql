@@ -4,9 +4,8 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
--- Raises an error if an option of entity_resolution_report is invalid. The parameters are the
--- user's options of the same names.
+-- Text of a query for _check_options, or the error of an invalid option of
+-- entity_resolution_report.
 CREATE OR REPLACE MACRO clustereval._valid_resolution_options(
   noise, noise_as, split_cost, merge_cost, beta
 ) AS
@@ -18,9 +17,8 @@ CREATE OR REPLACE MACRO clustereval._valid_resolution_options(
     ELSE clustereval._valid_beta(beta, clustereval._valid_noise(noise, noise_as))
   END;
 
--- One row per partition_key with sums over its cells: cell_remainders and cell_factorials, the sums
--- of the remainder of n (see _factorial_remainder) and of ln(n!) over the contingency cells, where
--- n is the number of rows of a cell. Equal numbers are summed only once.
+-- One row per partition: cell_remainders and cell_factorials, the sums of _factorial_remainder(n)
+-- and of ln(n!) over the cells. Equal numbers are summed once.
 CREATE OR REPLACE MACRO clustereval._cell_remainder_totals(sized_cells) AS TABLE
   -- Numbers of cells by partition and number of rows.
   WITH cell_histogram AS (

@@ -20,11 +20,9 @@ CREATE OR REPLACE MACRO clustereval._check_average_method(x, joint) AS
     ))
   END;
 
--- Mutual information mi divided by a mean of the label entropy mi + hl and the cluster entropy
--- mi + hc, where hl is the entropy of the label given the cluster, hc that of the cluster given the
--- label. average_method names the mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for the
--- joint entropy mi + hl + hc in place of a mean. 1 for equal partitions, even trivial ones;
--- otherwise 0 if mi is 0.
+-- mi divided by the mean of the label entropy mi + hl and the cluster entropy mi + hc that
+-- average_method names, or by the joint entropy for 'joint'. 1 for equal partitions, even trivial
+-- ones; otherwise 0 if mi is 0.
 CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, average_method) AS
   CASE
     WHEN hl + hc = 0 THEN 1.0
@@ -37,10 +35,9 @@ CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, av
     WHEN average_method = 'joint' THEN clustereval._ratio(mi, mi + hl + hc)
   END;
 
--- above_chance / mean_above_chance, the numerator and denominator of the adjusted mutual
--- information. 1 for equal partitions. 0 / 0 is 0 if mi is 0, as in scikit-learn. Otherwise 0 / 0
--- is NULL: it occurs with 'min' if one side has only singletons, and scikit-learn returns rounding
--- errors around 1. A ratio that rounding takes above 1 becomes 1.
+-- The adjusted mutual information from its numerator and denominator. 1 for equal partitions. 0 / 0
+-- is 0 if mi is 0, as in scikit-learn. Otherwise 0 / 0 is NULL: it occurs with 'min' if one side
+-- has only singletons, and scikit-learn returns rounding errors around 1.
 CREATE OR REPLACE MACRO clustereval._adjusted_ratio(
   mi, hl, hc, above_chance, mean_above_chance
 ) AS
@@ -51,9 +48,8 @@ CREATE OR REPLACE MACRO clustereval._adjusted_ratio(
     ELSE clustereval._ratio(above_chance, mean_above_chance)
   END;
 
--- Adjusted mutual information: (mi - emi) / (M - emi), where M is the mean of the label entropy mi
--- + hl and the cluster entropy mi + hc that average_method names: 'arithmetic', 'geometric', 'min'
--- or 'max'.
+-- (mi - emi) / (M - emi), where M is the mean of the label and the cluster entropy that
+-- average_method names.
 CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
   mi, hl, hc, emi, ehl, ehc, average_method
 ) AS

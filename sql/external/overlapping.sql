@@ -8,7 +8,7 @@
 ---------------------------------------------------------------------------------------------------
 
 -- One row per partition and number of shared members above 0: partition_key, shared, and pairs, the
--- number of ordered pairs of different ids that share this number of members.
+-- ordered pairs of different ids that share this number.
 CREATE OR REPLACE MACRO clustereval._pairs_by_shared(profile_pairs) AS TABLE
   SELECT
     partition_key,
@@ -20,10 +20,9 @@ CREATE OR REPLACE MACRO clustereval._pairs_by_shared(profile_pairs) AS TABLE
   FROM query_table(profile_pairs)
   GROUP BY partition_key, shared;
 
--- One row per partition: partition_key and omega, the omega index. A pair of ids agrees if the ids
--- share equally many labels and clusters. The index is 1 - disagreement / expected disagreement,
--- and both are sums without cancellation. counts: rows of _cover_counts, label_pairs and
--- cluster_pairs of _profile_pairs, and cell_pairs of _cell_pairs.
+-- One row per partition: omega, the omega index. A pair of ids agrees if the ids share equally many
+-- labels and clusters. The index is 1 - disagreement / expected disagreement, both sums without
+-- cancellation. label_pairs and cluster_pairs: rows of _profile_pairs.
 CREATE OR REPLACE MACRO clustereval._omega_indices(
   counts, label_pairs, cluster_pairs, cell_pairs
 ) AS TABLE
@@ -105,8 +104,8 @@ CREATE OR REPLACE MACRO clustereval._near_ids(profile_pairs) AS TABLE
   FROM query_table(profile_pairs)
   GROUP BY profile_1;
 
--- One row per partition: partition_key, and precision and recall, sums over the ids of extended
--- B-cubed precision and recall. The parameters name the same CTEs as those of _omega_indices.
+-- One row per partition: precision and recall, sums over the ids of extended B-cubed precision and
+-- recall. Parameters as in _omega_indices.
 CREATE OR REPLACE MACRO clustereval._extended_bcubed_sums(
   label_pairs, cluster_pairs, cell_pairs
 ) AS TABLE
@@ -161,21 +160,20 @@ CREATE OR REPLACE MACRO clustereval._entropy_given(shared, size, given, n) AS
   + clustereval._cover_surprise(n - size - given + shared, n - given);
 
 -- TRUE if two sets may carry information about each other: the part of their joint entropy from ids
--- in both sets or in none is larger than the part from ids in only one set. Without this condition
--- of Lancichinetti et al., a set would carry all information about its complement. The tolerance
--- makes equal numbers equal after rounding.
+-- in both sets or in none is larger than that from ids in one set. Without this condition of
+-- Lancichinetti et al., a set would carry all information about its complement. The tolerance makes
+-- equal numbers equal after rounding.
 CREATE OR REPLACE MACRO clustereval._is_informative(shared, size_1, size_2, n) AS
   clustereval._cover_surprise(shared, n)
     + clustereval._cover_surprise(n - size_1 - size_2 + shared, n)
   > (clustereval._cover_surprise(size_1 - shared, n)
     + clustereval._cover_surprise(size_2 - shared, n)) * (1.0 + 1e-12);
 
--- One row per partition: partition_key; entropy, the sum over labels or clusters of their entropy
--- times n; left_over, the sum of what the best set of the other side leaves of this entropy; share,
--- the mean of left_over / entropy; and n_members. A set of all ids has no entropy, so its share is
--- 0 if the other side has the same set, and otherwise 1. conditional names a CTE with a row per
--- pair: partition_key, member, is_same (TRUE if the two sets are the same), own and left_over,
--- which is NULL unless the pair is informative.
+-- One row per partition: entropy, the sum over labels or clusters of their entropy times n;
+-- left_over, the sum of what the best set of the other side leaves of it; share, the mean of
+-- left_over / entropy; and n_members. A set of all ids has no entropy: its share is 0 if the other
+-- side has the same set, otherwise 1. conditional has a row per pair: partition_key, member,
+-- is_same, own and left_over, NULL unless the pair is informative.
 CREATE OR REPLACE MACRO clustereval._sum_entropies(conditional) AS TABLE
   WITH best AS (
     SELECT
@@ -197,8 +195,8 @@ CREATE OR REPLACE MACRO clustereval._sum_entropies(conditional) AS TABLE
   FROM best
   GROUP BY partition_key;
 
--- One row per partition: partition_key, n_labels, n_clusters, and lfk and mgh, the normalized
--- mutual information of Lancichinetti et al. and of McDaid et al. pairs: rows of _cover_pairs.
+-- One row per partition: n_labels, n_clusters, and lfk and mgh, the normalized mutual information
+-- of Lancichinetti et al. and of McDaid et al. pairs: rows of _cover_pairs.
 CREATE OR REPLACE MACRO clustereval._cover_information(pairs) AS TABLE
   WITH flags AS (
     SELECT
@@ -250,10 +248,9 @@ CREATE OR REPLACE MACRO clustereval._cover_information(pairs) AS TABLE
   JOIN clustereval._sum_entropies(of_clusters) AS clusters
     ON clusters.partition_key IS NOT DISTINCT FROM labels.partition_key;
 
--- One row per partition: partition_key; f1, the mean over clusters of the F1 score of the cluster
--- and the label that has most of its ids; and n_matched, the number of labels that are matched in
--- this way. If several labels have equally many ids of the cluster, the smallest label is taken,
--- and of equally small labels the lowest. pairs: rows of _cover_pairs.
+-- One row per partition: f1, the mean over clusters of the F1 score of the cluster and the label
+-- that has most of its ids (in a tie the smallest, then the lowest label); and n_matched, the
+-- number of these labels. pairs: rows of _cover_pairs.
 CREATE OR REPLACE MACRO clustereval._best_matches(pairs) AS TABLE
   WITH ranks AS (
     SELECT
@@ -279,9 +276,8 @@ CREATE OR REPLACE MACRO clustereval._best_matches(pairs) AS TABLE
 -- Table
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if n_pairs, the number of pairs that joins of profiles and cells produce, is at most 20
--- million, or NULL because there are no ids. Otherwise raises an error, because a pair takes about
--- 200 bytes.
+-- TRUE, or an error if joins of profiles and cells produce more than 20 million pairs, of about 200
+-- bytes each. n_pairs is NULL without ids.
 CREATE OR REPLACE MACRO clustereval._check_profile_pairs(n_pairs) AS
   CASE
     WHEN n_pairs > 20000000
@@ -294,9 +290,7 @@ CREATE OR REPLACE MACRO clustereval._check_profile_pairs(n_pairs) AS
   END;
 
 
--- One row: fits, which is TRUE. Raises the error of _check_profile_pairs. The parameters name CTEs
--- of the rows of _profile_members and _cell_members, each of which is joined with itself
--- afterwards.
+-- One row: fits, which is TRUE. Raises the error of _check_profile_pairs.
 CREATE OR REPLACE MACRO clustereval._check_joins(
   label_members, cluster_members, cell_members
 ) AS TABLE

@@ -52,11 +52,10 @@ CREATE OR REPLACE MACRO clustereval._jaccard_index(tp, fp, fn, tn) AS tp / NULLI
 -- disagree.
 CREATE OR REPLACE MACRO clustereval._mirkin_metric(tp, fp, fn, tn) AS 2.0 * (fp + fn);
 
--- Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E); NULL for 0 / 0. E = together /
--- all, where all = tp + fp + fn + tn. The parameter together is sqrt(pq), where p = tp + fn is the
--- number of pairs with the same label and q = tp + fp is the number of pairs in the same cluster;
--- the formula uses together twice. all - sqrt(pq) is computed as (all (all - p) + p (all - q)) /
--- (all + sqrt(pq)), which does not cancel if both are near all.
+-- (FM - E) / (1 - E) for the Fowlkes-Mallows score FM and E = together / all, where together is
+-- sqrt(pq), used twice, and p = tp + fn and q = tp + fp are the pairs with the same label and in
+-- the same cluster. all - sqrt(pq) is computed as (all (all - p) + p (all - q)) / (all + sqrt(pq)),
+-- which does not cancel if both are near all.
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, together) AS
   (tp * tn - fn * fp) * (tp + fp + fn + tn + together)
   / NULLIF(together * ((tp + fp + fn + tn) * (fp + tn) + (tp + fn) * (fn + tn)), 0);
@@ -69,10 +68,9 @@ CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, 
   );
 
 -- Adjusted Rand index of Sundqvist et al. (MARI), whose correction also treats the labels as a
--- sample; NULL below 4 rows and for 0 / 0, as for a single label in a single cluster. total is the
--- number of rows, and links is the sum over rows of (other rows with its label) x (other rows in
--- its cluster). links is needed because the expected agreement is that of two pairs that share no
--- row. The leading terms are those of adjusted_rand_score, and the other terms are smaller by a
+-- sample; NULL below 4 rows and for 0 / 0. links, the sum over rows of (other rows with its label)
+-- x (other rows in its cluster), is needed because the expected agreement is that of two pairs that
+-- share no row. The leading terms are those of adjusted_rand_score, the others are smaller by a
 -- factor of total.
 CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
   tp, fp, fn, tn, total, links
@@ -89,10 +87,8 @@ CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
     )
   END;
 
--- n (label_size - 1) (cluster_size - 1) as DOUBLE, for a contingency cell of n rows whose label has
--- label_size rows and whose cluster has cluster_size rows. Its sum over cells is `links` of
--- _multinomial_adjusted_rand_score: over rows, (other rows with its label) x (other rows in its
--- cluster).
+-- n (label_size - 1) (cluster_size - 1) of a cell, as DOUBLE. Its sum over cells is `links` of
+-- _multinomial_adjusted_rand_score.
 CREATE OR REPLACE MACRO clustereval._cell_links(n, label_size, cluster_size) AS
   CAST(n AS DOUBLE) * CAST(label_size - 1 AS DOUBLE) * CAST(cluster_size - 1 AS DOUBLE);
 
@@ -101,10 +97,8 @@ CREATE OR REPLACE MACRO clustereval._cell_links(n, label_size, cluster_size) AS
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- {total, tp, fp, fn, tn, links}. total is the number of rows without a NULL in either column. tp,
--- fp, fn and tn count unordered pairs of rows: same label and cluster, same cluster only, same
--- label only, neither. links is the sum over rows of (other rows with its label) x (other rows in
--- its cluster), which multinomial_adjusted_rand_score needs.
+-- {total, tp, fp, fn, tn, links}: those of _pairs_of_sums, and links of
+-- multinomial_adjusted_rand_score.
 CREATE OR REPLACE MACRO clustereval._linked_pair_statistics(label, cluster) AS
   list_transform(
     list_transform(

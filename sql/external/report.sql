@@ -4,9 +4,7 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
--- Raises an error if an option of external_report, or a combination of two options, is invalid. The
--- parameters are the user's options of the same names.
+-- Text of a query for _check_options, or the error of an invalid option of external_report.
 CREATE OR REPLACE MACRO clustereval._valid_external_options(
   noise, noise_as, average_method, beta, adjusted
 ) AS
@@ -23,18 +21,12 @@ CREATE OR REPLACE MACRO clustereval._valid_external_options(
     ELSE clustereval._valid_beta(beta, clustereval._valid_noise(noise, noise_as))
   END;
 
--- One row per partition with sums over its cells: partition_key and sums over its cells (label,
--- cluster), in which a cell counts copies times, where copies is the number of equal cells that it
--- stands for (noise rows counted as singletons). cell_pairs: ordered pairs of rows in the same
--- cell. size_products: label size x cluster size. links: triples of a row, another row of its label
--- and another row of its cluster. deviance: n ln(n / m) + m - n, where n is the number of rows of a
--- cell and m is the expected number if label and cluster were independent; the difference n - m is
--- computed from integers. label_entropy_given_cluster and cluster_entropy_given_label: conditional
--- entropies in nats. precision_rows, recall_rows and similar_rows: B-cubed precision, B-cubed
--- recall and element-centric similarity, summed over rows. exact_matches: labels that have the same
--- rows as a cluster. row_counts names a table with one row per partition (total, its number of
--- rows), and sized_cells names a table with one row per cell (n rows, copies, label_size,
--- cluster_size).
+-- One row per partition with sums over its cells: cell_pairs, ordered pairs of rows in the same
+-- cell; size_products, label size x cluster size; links, see _cell_links; deviance, n ln(n / m) + m
+-- - n, where m is the number of rows if label and cluster were independent, and n - m is computed
+-- from integers; both conditional entropies in nats; precision_rows, recall_rows and similar_rows,
+-- B-cubed precision and recall and element-centric similarity, summed over rows; and exact_matches,
+-- labels that have the same rows as a cluster.
 CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TABLE
   -- Cells with the products of their sizes and counts, which are exact.
   WITH products AS (
@@ -103,19 +95,11 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
   FROM cell_terms
   GROUP BY partition_key;
 
--- One row per partition: partition_key and the statistics from which all metrics of external_report
--- are computed. Rows: total (the rows that are scored, which are neither dropped nor left out as
--- noise), n_dropped (label or cluster NULL) and n_noise (all noise). Labels and clusters: n_labels,
--- n_clusters. Pairs of rows: tp, fp, fn, tn and fn_minus_fp, unordered, as DOUBLE, and links (see
--- _cell_totals). Information in nats: mi (mutual information), label_entropy_given_cluster and
--- cluster_entropy_given_label (conditional entropies, which formulas call hl and hc), and the
--- expectations of these three for random labelings, emi, expected_label_entropy_given_cluster and
--- expected_cluster_entropy_given_label, NULL if adjusted is FALSE. Matching: in_majority_labels
--- (rows with the majority label of their cluster), in_majority_clusters (rows in the majority
--- cluster of their label), matched_rows (sum over labels of size x best F1 score with a cluster),
--- precision_rows, recall_rows and similar_rows (sums over rows of B-cubed precision, B-cubed recall
--- and element-centric similarity), and exact_matches (clusters that equal a label). groups: rows of
--- _row_groups.
+-- One row per partition with the statistics of all metrics of external_report. total, n_dropped and
+-- n_noise count rows. tp, fp, fn, tn and fn_minus_fp are unordered pairs of rows, as DOUBLE. mi and
+-- the conditional entropies, which formulas call hl and hc, are in nats; emi and the expected_...
+-- are the expectations of these three for random labelings, NULL if adjusted is FALSE. matched_rows
+-- is that of _match_totals, the rest are those of _label_totals, _cluster_totals and _cell_totals.
 CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
   -- The groups that are scored, which are the cells of the contingency table.
@@ -176,10 +160,9 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
     precision_rows, recall_rows, similar_rows, exact_matches
   FROM totals;
 
--- One row per partition: all columns of external_report, from its parameters, which are not checked
--- here. If adjusted is FALSE, adjusted_mutual_info_score and expected_mutual_info are NULL.
--- external_report selects from this macro and drops those two columns by COLUMNS, which only DuckDB
--- has; to_sql translates this macro for other engines.
+-- All columns of external_report, from parameters that are not checked here. If adjusted is FALSE,
+-- adjusted_mutual_info_score and expected_mutual_info are NULL: external_report drops them by
+-- COLUMNS, which only DuckDB has; to_sql translates this macro.
 CREATE OR REPLACE MACRO clustereval._external_report(
   tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
 ) AS TABLE
@@ -331,11 +314,10 @@ CREATE OR REPLACE MACRO clustereval._check_record_ids(records) AS TABLE
   END AS n_faults
   FROM __ce_twice;
 
--- One row per row of the table tbl that is scored: partition_key, id, label, cluster (NULL for
--- noise that is counted as singletons), label_size and cluster_size, the numbers of rows of its
--- label and of its cluster, and n, the number of rows that have both. If count_unlabeled is TRUE,
--- the size of a cluster includes rows without a label. The other parameters are those of
--- bcubed_samples; noise and noise_as are not checked here. Raises the error of _check_record_ids.
+-- One row per row of tbl that is scored: partition_key, id, label, cluster (NULL for singletons),
+-- label_size, cluster_size, and n, the rows that have both. If count_unlabeled is TRUE,
+-- cluster_size includes rows without a label. noise and noise_as are not checked here. Raises the
+-- error of _check_record_ids.
 CREATE OR REPLACE MACRO clustereval._record_sizes(
   tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
 ) AS TABLE

@@ -14,8 +14,7 @@ CREATE OR REPLACE MACRO clustereval._f_score(precision_, recall_, beta) AS
     )
   END;
 
--- F1 score 2 n / (label_size + cluster_size) of a label of label_size rows and a cluster of
--- cluster_size rows that share n rows, as DOUBLE.
+-- F1 score of a label and a cluster that share n rows.
 CREATE OR REPLACE MACRO clustereval._match_score(n, label_size, cluster_size) AS
   clustereval._ratio(2 * n, label_size + cluster_size);
 
@@ -32,17 +31,13 @@ CREATE OR REPLACE MACRO clustereval._inverse_purity(in_majority_clusters, total)
 CREATE OR REPLACE MACRO clustereval._class_f_measure(matched_rows, total) AS
   clustereval._ratio(matched_rows, total);
 
--- Van Dongen's split-join distance 2 total - in_majority_clusters - in_majority_labels, as DOUBLE.
--- total is the number of rows, in_majority_clusters is the number of rows in the majority cluster
--- of their label, and in_majority_labels is the number of rows with the majority label of their
--- cluster.
+-- Van Dongen's split-join distance, as DOUBLE.
 CREATE OR REPLACE MACRO clustereval._split_join_distance(
   total, in_majority_clusters, in_majority_labels
 ) AS
   CAST(2 * total - in_majority_clusters - in_majority_labels AS DOUBLE);
 
--- Element-centric similarity of one row of a contingency cell: n / max(label_size, cluster_size) as
--- DOUBLE, where n rows have the label, of label_size rows, and the cluster, of cluster_size rows.
+-- Element-centric similarity of one row of a contingency cell.
 CREATE OR REPLACE MACRO clustereval._element_similarity(n, label_size, cluster_size) AS
   clustereval._ratio(n, GREATEST(label_size, cluster_size));
 
@@ -80,9 +75,8 @@ CREATE OR REPLACE MACRO clustereval._exact_match_recall(exact_matches, n_labels)
 CREATE OR REPLACE MACRO clustereval._exact_match_f_score(exact_matches, n_labels, n_clusters) AS
   clustereval._ratio(2 * exact_matches, n_labels + n_clusters);
 
--- One row per partition_key with a sum over its labels: matched_rows, the sum over its labels of
--- label_size times the best F1 score of the label with any cluster, for class_f_measure.
--- sized_cells: rows of _sized_cells: contingency cells with n, label_size and cluster_size.
+-- One row per partition: matched_rows, the sum over its labels of label_size times the best F1
+-- score of the label with any cluster.
 CREATE OR REPLACE MACRO clustereval._match_totals(sized_cells) AS TABLE
   -- Size times best F1 score of each label.
   WITH best_matches AS (
@@ -102,11 +96,9 @@ CREATE OR REPLACE MACRO clustereval._match_totals(sized_cells) AS TABLE
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- List with one number per contingency cell, in another order. For one cell of each label, the cell
--- with the best F1 score of label and cluster, the number is label_size times this score. For the
--- other cells it is 0. The sum of the list is the numerator of class_f_measure. cells is the list
--- of _cells_as_list, and label_counts a map from {key: label} to its number of rows. Sorting makes
--- the best match of a label its first cell.
+-- List with a number per contingency cell of _cells_as_list: label_size times the F1 score of the
+-- best cell of its label, and 0 for the other cells. Sorting makes the best match of a label its
+-- first cell.
 CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
   list_transform(
     [list_sort(list_transform(
@@ -128,13 +120,10 @@ CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
     )
   )[1];
 
--- {total, n_labels, n_clusters, in_majority_labels, in_majority_clusters, matched_rows,
--- precision_rows, recall_rows, similar_rows, exact_matches}, from which the macros of this file are
--- computed. total is the number of rows without a NULL in either column. in_majority_labels is the
--- number of rows with the most frequent label of their cluster, and in_majority_clusters is the
--- number of rows in the cluster with the most rows of their label. matched_rows, precision_rows,
--- recall_rows and similar_rows are sums over rows of the best F1 score of the row's label with any
--- cluster, of B-cubed precision, of B-cubed recall, and of element-centric similarity.
+-- The statistics of this file. in_majority_labels and in_majority_clusters are rows with the
+-- majority label of their cluster, and in the majority cluster of their label. matched_rows,
+-- precision_rows, recall_rows and similar_rows are sums over rows of the best F1 score of the row's
+-- label with any cluster, of B-cubed precision and recall, and of element-centric similarity.
 -- exact_matches is the number of labels that have the same rows as a cluster.
 CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
   list_transform(

@@ -8,11 +8,10 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per cell: partition_key and cluster, which identify it, n points, and the centers of its
--- two clusters: whole_n and whole_center for the whole clustering, and reduced_n and reduced_center
--- for the reduced clustering. A mean is clamped between the smallest and the largest number from
--- which it is computed, because rounding would otherwise move the mean of equal numbers.
--- coordinates: rows of _moved_moments by cell; distance is an option.
+-- One row per cell: partition_key and cluster, which identify it, n points, and the sizes and
+-- centers of its two clusters: whole_n, whole_center, reduced_n and reduced_center. A mean is
+-- clamped, because rounding would move the mean of equal numbers. coordinates: rows of
+-- _moved_moments by cell.
 CREATE OR REPLACE MACRO clustereval._cells_with_centers(coordinates, distance) AS TABLE
   WITH whole_coordinates AS (
     SELECT
@@ -64,9 +63,8 @@ CREATE OR REPLACE MACRO clustereval._cells_with_centers(coordinates, distance) A
     AND reduced.reduced IS NOT DISTINCT FROM cell.cluster['reduced'];
 
 -- One row per cell: partition_key, cluster and distance, the mean distance of the points of its
--- cluster in the whole clustering to those of its cluster in the reduced one, by a join of these
--- points, which streams. points: rows of _move_points; cells: rows of _cells_with_centers; distance
--- and p are options.
+-- whole cluster to those of its reduced one, by a join of these points, which streams. cells: rows
+-- of _cells_with_centers.
 CREATE OR REPLACE MACRO clustereval._cell_distances(points, cells, distance, p) AS TABLE
   WITH members AS MATERIALIZED (
     SELECT
@@ -96,9 +94,8 @@ CREATE OR REPLACE MACRO clustereval._cell_distances(points, cells, distance, p) 
   FROM pairs
   GROUP BY partition_key, cluster;
 
--- One row per partition: the sum over its reduced clusters of the squared deviations of the omitted
--- coordinate from its mean in the cluster (squares), and the number of these clusters (n_clusters).
--- points: rows of _points.
+-- One row per partition: squares, the sum over its reduced clusters of the squared deviations of
+-- the omitted coordinate from its mean in the cluster, and n_clusters, their number.
 CREATE OR REPLACE MACRO clustereval._left_out_squares(points) AS TABLE
   WITH clusters AS (
     SELECT
@@ -115,13 +112,12 @@ CREATE OR REPLACE MACRO clustereval._left_out_squares(points) AS TABLE
   FROM clusters
   GROUP BY partition_key;
 
--- x, the place of a coordinate as given by the user, as BIGINT; NULL if x is not a whole number >=
--- 0.
+-- x, the place of a coordinate, as BIGINT; NULL if it is not a whole number >= 0.
 CREATE OR REPLACE MACRO clustereval._place(x) AS
   CASE WHEN clustereval._is_whole_number(x, 0) THEN CAST(TRY_CAST(x AS DOUBLE) AS BIGINT) END;
 
 -- No row. Raises an error if `removed` is not the number of a coordinate in some row that is
--- scored. points: rows of _points.
+-- scored.
 CREATE OR REPLACE MACRO clustereval._check_removed(points) AS TABLE
   WITH faults AS (
     SELECT

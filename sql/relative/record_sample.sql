@@ -14,11 +14,10 @@
 -- Pairs of labeled rows
 ---------------------------------------------------------------------------------------------------
 
--- One row per contingency cell of the labeled rows and metric: partition_key, place, the place of
--- the metric, and records, the number of rows of the cell. right_pairs and wrong_pairs are the
--- weights of the pairs of one of these rows with other labeled rows, and right_squares and
--- wrong_squares the sums of the squared weights. cells names a CTE of the contingency cells of the
--- labeled rows, and cluster_sizes names a CTE of the rows of _cluster_sizes, for all rows.
+-- One row per contingency cell of the labeled rows and metric: partition_key, place (of the
+-- metric), records (rows of the cell); right_pairs and wrong_pairs, the weights of the pairs of one
+-- of these rows with other labeled rows; and right_squares and wrong_squares, the sums of their
+-- squares. cluster_sizes is of all rows.
 CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS TABLE
   WITH label_counts AS (SELECT * FROM clustereval._label_sizes(cells)),
   cluster_counts AS (SELECT * FROM clustereval._cluster_sizes(cells)),
@@ -69,17 +68,15 @@ CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS
 -- Shares of pairs
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition_key and place: share, the share of the right pairs; share_error, its
--- standard error, 0 if all rows are labeled; NULL if no pair is right or no pair is wrong, or if a
--- row is in all pairs; and freedom and concentration, as in _mean_quotients. As a pair counts from
--- both of its rows, n equal rows have the concentration of n / 2 pairs. pairs: rows of
--- _record_pairs. totals: a row per partition with n_labeled, the number of labeled rows, and
--- labeled_share, their share of all rows. The variance is that of the jackknife, the
--- sum of the squared changes of the share when a row is deleted. The jackknife contains the
--- variance that comes from single rows once, and the variance that comes from pairs of rows twice
--- (Efron and Stein 1981). With few labels, the latter is nearly all of the variance. It is
--- subtracted once, computed as if pairs were drawn one by one. As both variances are positive, at
--- least half of the jackknife remains.
+-- One row per partition and place: share, the share of the right pairs; share_error, its standard
+-- error, 0 if all rows are labeled; NULL if no pair is right or no pair is wrong, or if a row is in
+-- all pairs; and freedom and concentration, as in _mean_quotients. As a pair counts from both of
+-- its rows, n equal rows have the concentration of n / 2 pairs. totals: n_labeled and labeled_share
+-- per partition. The variance is that of the jackknife, the sum of the squared changes of the share
+-- when a row is deleted, which contains the variance of single rows once, and that of pairs of rows
+-- twice (Efron and Stein 1981). With few labels, the latter is nearly all. It is subtracted once,
+-- computed as if pairs were drawn one by one. As both are positive, at least half of the jackknife
+-- remains.
 CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
   WITH sums AS (
     SELECT
@@ -154,13 +151,10 @@ CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
       * clustereval._ratio(row_squares, all_pairs * all_pairs) AS concentration
   FROM variances;
 
--- One row per partition_key and place: metric and the other columns of _mean_quotients. B-cubed
--- precision is a mean over rows. Each row forms a pair with itself, and each pair of the row with
--- another row of its cluster has the weight 1 / size. cells names a CTE of the contingency cells
--- of the labeled rows, cluster_sizes names a CTE of the rows of _cluster_sizes, for all rows, and
--- totals names a CTE with a row per partition: n_labeled, the number of labeled rows,
--- labeled_share, their share of all rows, and rows_per_cluster, the mean number of rows of a
--- cluster.
+-- One row per partition and place: metric and the other columns of _mean_quotients. B-cubed
+-- precision is a mean over rows: each row forms a pair with itself, and each pair with another row
+-- of its cluster has the weight 1 / size. cluster_sizes is of all rows; totals: n_labeled,
+-- labeled_share and rows_per_cluster per partition.
 CREATE OR REPLACE MACRO clustereval._record_estimates(cells, cluster_sizes, totals, beta) AS TABLE
   WITH pairs AS MATERIALIZED (SELECT * FROM clustereval._record_pairs(cells, cluster_sizes, beta)),
   scales AS (

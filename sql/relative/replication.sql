@@ -32,9 +32,8 @@ CREATE OR REPLACE MACRO clustereval._weakest_labels(cells, label_sizes) AS TABLE
   WHERE share = least
   GROUP BY partition_key;
 
--- One row per resample, that is, per partition_key: total, its number of rows, and distance, the
--- share of the ordered pairs of its rows, including each row with itself, that are together in one
--- clustering and apart in the other. groups: rows of _row_groups.
+-- One row per resample, a partition: total, and distance, the share of the ordered pairs of its
+-- rows, including each row with itself, that are together in one clustering and apart in the other.
 CREATE OR REPLACE MACRO clustereval._clustering_distances(groups) AS TABLE
   WITH cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
   label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
