@@ -349,36 +349,47 @@ CREATE OR REPLACE MACRO clustereval._sum_ordered_pairs(counts) AS
 -- {total, tp, fp, fn, tn, fn_minus_fp} as DOUBLE, from {total, cells, labels, clusters}: the number
 -- of rows, and the ordered pairs of rows in the same cell, label and cluster. fn_minus_fp is
 -- computed from integers.
-CREATE OR REPLACE MACRO clustereval._pairs_of_sums(sums) AS {
-  'total': sums['total'],
-  'tp': CAST(
-    clustereval._tp(sums['total'], sums['cells'], sums['labels'], sums['clusters']) AS DOUBLE
-  ),
-  'fp': CAST(
-    clustereval._fp(sums['total'], sums['cells'], sums['labels'], sums['clusters']) AS DOUBLE
-  ),
-  'fn': CAST(
-    clustereval._fn(sums['total'], sums['cells'], sums['labels'], sums['clusters']) AS DOUBLE
-  ),
-  'tn': CAST(
-    clustereval._tn(sums['total'], sums['cells'], sums['labels'], sums['clusters']) AS DOUBLE
-  ),
-  'fn_minus_fp': CAST(clustereval._halve(sums['labels'] - sums['clusters']) AS DOUBLE)
-};
+CREATE OR REPLACE MACRO clustereval._pairs_of_sums(sums) AS
+  list_transform(
+    [sums],
+    lambda __ce_sums: {
+      'total': __ce_sums['total'],
+      'tp': CAST(
+        clustereval._tp(
+          __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
+        ) AS DOUBLE
+      ),
+      'fp': CAST(
+        clustereval._fp(
+          __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
+        ) AS DOUBLE
+      ),
+      'fn': CAST(
+        clustereval._fn(
+          __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
+        ) AS DOUBLE
+      ),
+      'tn': CAST(
+        clustereval._tn(
+          __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
+        ) AS DOUBLE
+      ),
+      'fn_minus_fp': CAST(
+        clustereval._halve(__ce_sums['labels'] - __ce_sums['clusters']) AS DOUBLE
+      )
+    }
+  )[1];
 
 -- Aggregate: the struct of _pairs_of_sums.
 CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
   list_transform(
-    list_transform(
-      [clustereval._histograms(label, cluster)],
-      lambda __ce_histograms: {
-        'total': clustereval._histogram_total(__ce_histograms['cells']),
-        'cells': clustereval._sum_ordered_pairs(__ce_histograms['cells']),
-        'labels': clustereval._sum_ordered_pairs(__ce_histograms['labels']),
-        'clusters': clustereval._sum_ordered_pairs(__ce_histograms['clusters'])
-      }
-    ),
-    lambda __ce_sums: clustereval._pairs_of_sums(__ce_sums)
+    [clustereval._histograms(label, cluster)],
+    lambda __ce_histograms: clustereval._pairs_of_sums({
+      'total': clustereval._histogram_total(__ce_histograms['cells']),
+      'cells': clustereval._sum_ordered_pairs(__ce_histograms['cells']),
+      'labels': clustereval._sum_ordered_pairs(__ce_histograms['labels']),
+      'clusters': clustereval._sum_ordered_pairs(__ce_histograms['clusters'])
+    })
   )[1];
 
 -- List of pairs of a cell and {size, rank}. cells is a list of structs sorted by their field key, a
@@ -474,15 +485,16 @@ CREATE OR REPLACE MACRO clustereval._cells_as_list(label, cluster) AS
     }
   )[1];
 
--- The argument of _pairs_of_sums, from the struct of _cells_as_list.
-CREATE OR REPLACE MACRO clustereval._pair_sums_of_cells(sides) AS {
-  'total': sides['total'],
-  'cells': list_sum(list_transform(
-    sides['cells'], lambda __ce_cell: clustereval._count_ordered_pairs(__ce_cell['n'])
-  )),
-  'labels': clustereval._sum_ordered_pairs(sides['labels']),
-  'clusters': clustereval._sum_ordered_pairs(sides['clusters'])
-};
+-- The struct of _pairs_of_sums, from that of _cells_as_list.
+CREATE OR REPLACE MACRO clustereval._pairs_of_cells(sides) AS
+  clustereval._pairs_of_sums({
+    'total': sides['total'],
+    'cells': list_sum(list_transform(
+      sides['cells'], lambda __ce_cell: clustereval._count_ordered_pairs(__ce_cell['n'])
+    )),
+    'labels': clustereval._sum_ordered_pairs(sides['labels']),
+    'clusters': clustereval._sum_ordered_pairs(sides['clusters'])
+  });
 
 ---------------------------------------------------------------------------------------------------
 -- Tables

@@ -172,18 +172,11 @@ CREATE OR REPLACE MACRO clustereval._resolution_statistics(label, cluster) AS
 CREATE OR REPLACE MACRO clustereval._edit_statistics(label, cluster) AS
   list_transform(
     list_transform(
-      list_transform(
-        [clustereval._cells_as_list(label, cluster)],
-        lambda __ce_sides: {
-          'cells': __ce_sides,
-          'sums': clustereval._pair_sums_of_cells(__ce_sides),
-          'info': clustereval._information_of_cells(__ce_sides)
-        }
-      ),
-      lambda __ce_parts: {
-        'cells': __ce_parts['cells'],
-        'pairs': clustereval._pairs_of_sums(__ce_parts['sums']),
-        'info': __ce_parts['info']
+      [clustereval._cells_as_list(label, cluster)],
+      lambda __ce_sides: {
+        'cells': __ce_sides,
+        'pairs': clustereval._pairs_of_cells(__ce_sides),
+        'info': clustereval._information_of_cells(__ce_sides)
       }
     ),
     lambda __ce_parts: {

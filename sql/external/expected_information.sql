@@ -421,23 +421,17 @@ CREATE OR REPLACE MACRO clustereval._size_pair_plan(
   total, label_size, cluster_size, multiplicity
 ) AS
   list_transform(
-    list_transform(
-      [{
-        'n': CAST(total AS DOUBLE),
-        'a': CAST(label_size AS DOUBLE),
-        'b': CAST(cluster_size AS DOUBLE),
-        'deviation': clustereval._overlap_deviation(
-          CAST(total AS DOUBLE), CAST(label_size AS DOUBLE), CAST(cluster_size AS DOUBLE)
-        )
-      }],
-      lambda __ce_pair: {
-        'n': __ce_pair['n'],
-        'a': __ce_pair['a'],
-        'b': __ce_pair['b'],
-        'deviation': __ce_pair['deviation'],
-        'center': clustereval._central_overlap(__ce_pair['n'], __ce_pair['a'], __ce_pair['b'])
-      }
-    ),
+    [{
+      'n': CAST(total AS DOUBLE),
+      'a': CAST(label_size AS DOUBLE),
+      'b': CAST(cluster_size AS DOUBLE),
+      'deviation': clustereval._overlap_deviation(
+        CAST(total AS DOUBLE), CAST(label_size AS DOUBLE), CAST(cluster_size AS DOUBLE)
+      ),
+      'center': clustereval._central_overlap(
+        CAST(total AS DOUBLE), CAST(label_size AS DOUBLE), CAST(cluster_size AS DOUBLE)
+      )
+    }],
     lambda __ce_pair: {
       'n': __ce_pair['n'],
       'a': __ce_pair['a'],

@@ -172,17 +172,28 @@ CREATE OR REPLACE MACRO clustereval._is_informative(shared, size_1, size_2, n) A
 -- One row per partition: entropy, the sum over labels or clusters of their entropy times n;
 -- left_over, the sum of what the best set of the other side leaves of it; share, the mean of
 -- left_over / entropy; and n_members. A set of all ids has no entropy: its share is 0 if the other
--- side has the same set, otherwise 1. conditional has a row per pair: partition_key, member,
--- is_same, own and left_over, NULL unless the pair is informative.
-CREATE OR REPLACE MACRO clustereval._sum_entropies(conditional) AS TABLE
-  WITH best AS (
+-- side has the same set, otherwise 1. flags: rows of _cover_pairs with is_same and is_informative;
+-- member, size and other_size name the columns of a side.
+CREATE OR REPLACE MACRO clustereval._sum_entropies(flags, member, size, other_size) AS TABLE
+  WITH conditional AS (
+    SELECT
+      partition_key,
+      member AS member,
+      is_same,
+      clustereval._membership_entropy(size, n) AS own,
+      CASE
+        WHEN is_informative THEN clustereval._entropy_given(shared, size, other_size, n)
+      END AS left_over
+    FROM query_table(flags)
+  ),
+  best AS (
     SELECT
       partition_key,
       own,
       LEAST(COALESCE(MIN(left_over), own), own) AS left_over,
       CASE WHEN bool_or(is_same) THEN 0.0 ELSE 1.0 END AS otherwise
-    FROM query_table(conditional)
-    GROUP BY partition_key, member, own
+    FROM conditional AS pair
+    GROUP BY partition_key, pair.member, own
   )
   SELECT
     partition_key,
@@ -204,30 +215,6 @@ CREATE OR REPLACE MACRO clustereval._cover_information(pairs) AS TABLE
       clustereval._is_informative(shared, label_size, cluster_size, n) AS is_informative,
       label_size = shared AND cluster_size = shared AS is_same
     FROM query_table(pairs)
-  ),
-  of_labels AS (
-    SELECT
-      partition_key,
-      label AS member,
-      is_same,
-      clustereval._membership_entropy(label_size, n) AS own,
-      CASE
-        WHEN is_informative
-        THEN clustereval._entropy_given(shared, label_size, cluster_size, n)
-      END AS left_over
-    FROM flags
-  ),
-  of_clusters AS (
-    SELECT
-      partition_key,
-      cluster AS member,
-      is_same,
-      clustereval._membership_entropy(cluster_size, n) AS own,
-      CASE
-        WHEN is_informative
-        THEN clustereval._entropy_given(shared, cluster_size, label_size, n)
-      END AS left_over
-    FROM flags
   )
   SELECT
     labels.partition_key,
@@ -244,8 +231,8 @@ CREATE OR REPLACE MACRO clustereval._cover_information(pairs) AS TABLE
         0.0, 1.0
       )
     END AS mgh
-  FROM clustereval._sum_entropies(of_labels) AS labels
-  JOIN clustereval._sum_entropies(of_clusters) AS clusters
+  FROM clustereval._sum_entropies(flags, label, label_size, cluster_size) AS labels
+  JOIN clustereval._sum_entropies(flags, cluster, cluster_size, label_size) AS clusters
     ON clusters.partition_key IS NOT DISTINCT FROM labels.partition_key;
 
 -- One row per partition: f1, the mean over clusters of the F1 score of the cluster and the label

@@ -97,32 +97,18 @@ CREATE OR REPLACE MACRO clustereval._cell_links(n, label_size, cluster_size) AS
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- {total, tp, fp, fn, tn, links}: those of _pairs_of_sums, and links of
+-- The fields of _pairs_of_sums, and links of
 -- multinomial_adjusted_rand_score.
 CREATE OR REPLACE MACRO clustereval._linked_pair_statistics(label, cluster) AS
   list_transform(
-    list_transform(
-      list_transform(
-        [clustereval._cells_as_list(label, cluster)],
-        lambda __ce_sides: {
-          'cells': __ce_sides['cells'], 'sums': clustereval._pair_sums_of_cells(__ce_sides)
-        }
-      ),
-      lambda __ce_step: {
-        'cells': __ce_step['cells'], 'pairs': clustereval._pairs_of_sums(__ce_step['sums'])
-      }
-    ),
-    lambda __ce_step: {
-      'total': __ce_step['pairs']['total'],
-      'tp': __ce_step['pairs']['tp'],
-      'fp': __ce_step['pairs']['fp'],
-      'fn': __ce_step['pairs']['fn'],
-      'tn': __ce_step['pairs']['tn'],
-      'links': clustereval._compensated_list_sum(list_transform(
-        __ce_step['cells'],
+    [clustereval._cells_as_list(label, cluster)],
+    lambda __ce_sides: struct_insert(
+      clustereval._pairs_of_cells(__ce_sides),
+      links := clustereval._compensated_list_sum(list_transform(
+        __ce_sides['cells'],
         lambda __ce_cell: clustereval._cell_links(
           __ce_cell['n'], __ce_cell['label_size'], __ce_cell['cluster_size']
         )
       ))
-    }
+    )
   )[1];

@@ -8,44 +8,27 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per cell: partition_key and cluster, which identify it, n points, and the sizes and
--- centers of its two clusters: whole_n, whole_center, reduced_n and reduced_center. A mean is
--- clamped, because rounding would move the mean of equal numbers. coordinates: rows of
+-- One row per cluster of a clustering, 'whole' or 'reduced': partition_key, its name, n and center.
+-- A mean is clamped, because rounding would move the mean of equal numbers. coordinates: rows of
 -- _moved_moments by cell.
+CREATE OR REPLACE MACRO clustereval._centers_of_side(coordinates, side) AS TABLE
+  WITH coordinates_of_side AS (
+    SELECT
+      partition_key, cluster[side] AS name, i,
+      SUM(n) AS n,
+      clustereval._clamp(fsum(n * center) / fsum(n), MIN(center), MAX(center)) AS center
+    FROM query_table(coordinates)
+    GROUP BY partition_key, cluster[side], i
+  )
+  SELECT
+    partition_key, name, MAX(n) AS n, list(center ORDER BY i ASC NULLS LAST) AS center
+  FROM coordinates_of_side
+  GROUP BY partition_key, name;
+
+-- One row per cell: partition_key and cluster, which identify it, n points, and the sizes and
+-- centers of its two clusters: whole_n, whole_center, reduced_n and reduced_center.
 CREATE OR REPLACE MACRO clustereval._cells_with_centers(coordinates, distance) AS TABLE
-  WITH whole_coordinates AS (
-    SELECT
-      partition_key, cluster['whole'] AS whole, i,
-      SUM(n) AS n,
-      clustereval._clamp(fsum(n * center) / fsum(n), MIN(center), MAX(center)) AS center
-    FROM query_table(coordinates)
-    GROUP BY partition_key, cluster['whole'], i
-  ),
-  reduced_coordinates AS (
-    SELECT
-      partition_key, cluster['reduced'] AS reduced, i,
-      SUM(n) AS n,
-      clustereval._clamp(fsum(n * center) / fsum(n), MIN(center), MAX(center)) AS center
-    FROM query_table(coordinates)
-    GROUP BY partition_key, cluster['reduced'], i
-  ),
-  whole_clusters AS (
-    SELECT
-      partition_key, whole,
-      MAX(n) AS n,
-      list(center ORDER BY i ASC NULLS LAST) AS center
-    FROM whole_coordinates
-    GROUP BY partition_key, whole
-  ),
-  reduced_clusters AS (
-    SELECT
-      partition_key, reduced,
-      MAX(n) AS n,
-      list(center ORDER BY i ASC NULLS LAST) AS center
-    FROM reduced_coordinates
-    GROUP BY partition_key, reduced
-  ),
-  cells AS (
+  WITH cells AS (
     SELECT partition_key, cluster, MAX(n) AS n
     FROM query_table(coordinates)
     GROUP BY partition_key, cluster
@@ -55,12 +38,12 @@ CREATE OR REPLACE MACRO clustereval._cells_with_centers(coordinates, distance) A
     clustereval._center_direction(whole.center, distance) AS whole_center,
     clustereval._center_direction(reduced.center, distance) AS reduced_center
   FROM cells AS cell
-  JOIN whole_clusters AS whole
+  JOIN clustereval._centers_of_side(coordinates, 'whole') AS whole
     ON whole.partition_key IS NOT DISTINCT FROM cell.partition_key
-    AND whole.whole IS NOT DISTINCT FROM cell.cluster['whole']
-  JOIN reduced_clusters AS reduced
+    AND whole.name IS NOT DISTINCT FROM cell.cluster['whole']
+  JOIN clustereval._centers_of_side(coordinates, 'reduced') AS reduced
     ON reduced.partition_key IS NOT DISTINCT FROM cell.partition_key
-    AND reduced.reduced IS NOT DISTINCT FROM cell.cluster['reduced'];
+    AND reduced.name IS NOT DISTINCT FROM cell.cluster['reduced'];
 
 -- One row per cell: partition_key, cluster and distance, the mean distance of the points of its
 -- whole cluster to those of its reduced one, by a join of these points, which streams. cells: rows
