@@ -82,16 +82,7 @@ CREATE OR REPLACE MACRO clustereval._association_quotients(parts) AS TABLE
   SELECT
     p.partition_key,
     p.family,
-    metrics.metric,
-    metrics.is_quotient,
-    metrics.top,
-    metrics.bottom,
-    metrics.t1,
-    metrics.t2,
-    metrics.t3,
-    metrics.b1,
-    metrics.b2,
-    metrics.b3
+    metrics.*
   FROM query_table(parts)
     AS p (partition_key, n, family, s, x, y, emi, b, c, g, gb, gc, r, rb, rc, larger_x)
   CROSS JOIN LATERAL (VALUES

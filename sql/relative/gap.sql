@@ -152,22 +152,16 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
       clustereval._scramble([CAST(place.id % 4294967296 AS UBIGINT)])[1]
         AS scrambled_id
     FROM __ce_sets AS drawn, LATERAL range(drawn.n) AS place (id)
-  ),
-  __ce_numbers AS (
-    SELECT
-      partition_key, set, low, high, id,
-      clustereval._uniform_numbers(stream_keys, scrambled_id) AS uniform
-    FROM __ce_ids
   )
   SELECT
     partition_key,
     set AS reference_set,
     id,
     list_transform(
-      uniform,
+      clustereval._uniform_numbers(stream_keys, scrambled_id),
       lambda u, i: clustereval._clamp(low[i] + (high[i] - low[i]) * u, low[i], high[i])
     ) AS point
-  FROM __ce_numbers
+  FROM __ce_ids
   WHERE clustereval._check_options(clustereval._valid_missing(
     missing, clustereval._valid_reference_options(n_sets, method, random_state)
   ))

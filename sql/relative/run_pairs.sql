@@ -181,13 +181,15 @@ CREATE OR REPLACE MACRO clustereval._check_paired_ids(counts) AS TABLE
 -- has the ids and they are not dropped noise; old and new are the clusters that are tracked. Raises
 -- the errors of _check_paired_ids.
 CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
-  -- Numbers of ids by partition and by their clusters in both runs.
+  -- Numbers of ids by partition and by their clusters in both runs, marked if one is noise.
   WITH counts AS MATERIALIZED (
     SELECT
       partition_key,
       before,
       after,
       clustereval._singleton_id(id, before, after, noise, noise_as) AS singleton_id,
+      clustereval._is_noise(before, noise) AS noisy_before,
+      clustereval._is_noise(after, noise) AS noisy_after,
       CAST(COUNT(*) AS BIGINT) AS n,
       SUM(CASE WHEN id IS NULL THEN times_before ELSE 0 END) AS null_before,
       SUM(CASE WHEN id IS NULL THEN times_after ELSE 0 END) AS null_after,
@@ -199,14 +201,6 @@ CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
       before,
       after,
       clustereval._singleton_id(id, before, after, noise, noise_as)
-  ),
-  -- The same, marked if a cluster is noise.
-  flags AS (
-    SELECT
-      *,
-      clustereval._is_noise(before, noise) AS noisy_before,
-      clustereval._is_noise(after, noise) AS noisy_after
-    FROM counts
   )
   SELECT
     partition_key, before, after, singleton_id, n,
@@ -214,7 +208,7 @@ CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
     after IS NOT NULL AND NOT (noisy_after AND noise_as = 'drop') AS in_after,
     CASE WHEN NOT (noisy_before AND noise_as <> 'cluster') THEN before END AS old,
     CASE WHEN NOT (noisy_after AND noise_as <> 'cluster') THEN after END AS new
-  FROM flags
+  FROM counts AS cell
   WHERE (SELECT n_faults FROM clustereval._check_paired_ids(counts)) = 0;
 
 ---------------------------------------------------------------------------------------------------

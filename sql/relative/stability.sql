@@ -96,15 +96,10 @@ CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABL
     SELECT
       partition_key, run, cluster,
       COUNT(*) AS n,
-      COUNT(*) - COUNT(id) AS n_without_id
+      COUNT(*) - COUNT(id) AS n_without_id,
+      clustereval._is_noise(cluster, noise) AS noisy
     FROM query_table(rows)
     GROUP BY partition_key, run, cluster
-  ),
-  flags AS (
-    SELECT
-      *,
-      clustereval._is_noise(cluster, noise) AS noisy
-    FROM counts
   ),
   numbers AS (
     SELECT
@@ -114,7 +109,7 @@ CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABL
         ORDER BY
           partition_key ASC NULLS LAST, run ASC NULLS LAST, cluster ASC NULLS LAST
       ) AS cluster_no
-    FROM flags
+    FROM counts
     WHERE NOT (noisy AND noise_as = 'drop')
   ),
   sizes AS (
