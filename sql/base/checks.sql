@@ -60,16 +60,14 @@ CREATE OR REPLACE MACRO clustereval._given_column(parameter, given) AS {
   'type': typeof(any_value(given))
 };
 
--- TRUE if `argument`, the text of an argument in any_value(), is a string literal, such as 'label'
--- in place of the column label.
+-- TRUE if `argument`, the text of an argument in any_value(), is a string literal.
 CREATE OR REPLACE MACRO clustereval._is_quoted(argument) AS starts_with(argument, 'any_value(''');
 
 -- Pattern of the names, as typeof() returns them, of the types of numbers.
 CREATE OR REPLACE MACRO clustereval._number_types() AS
   '^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\))$';
 
--- Text of what is wrong with the user's argument `given`, a struct of _given_column; NULL if
--- nothing is. A string literal is not a column, and vectors are not labels or clusters.
+-- What is wrong with `given`, a struct of _given_column; NULL if nothing is.
 CREATE OR REPLACE MACRO clustereval._column_fault(given) AS
   CASE
     WHEN clustereval._is_quoted(given['argument'])
@@ -132,8 +130,7 @@ CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
 CREATE OR REPLACE MACRO clustereval._cast_like(x, other) AS
   try(cast_to_type([CAST(x AS VARCHAR)], [other])[1]);
 
--- Identifier of a row: the value id of the user's column, or, if the user named no such column
--- (`unnamed` is TRUE), the row number `number` in the type of id.
+-- The value id of the user's column, or, without one, the row number in the type of id.
 CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
   CASE WHEN unnamed THEN clustereval._cast_like(number, id) ELSE id END;
 
@@ -150,9 +147,8 @@ CREATE OR REPLACE MACRO clustereval._type_advice(type_1, type_2) AS
 CREATE OR REPLACE MACRO clustereval._repeated_id_advice() AS
   '; if ids repeat across sources, give a struct of source and id';
 
--- Window: the number of a row from 1, which distinguishes the rows of a table. Other engines have
--- to sort for such numbers, so there the user's column id of row identifiers is the key instead,
--- unless noise_as is 'singletons', because singletons need numbers.
+-- Window: the number of a row, from 1. Other engines have to sort for it, so there the user's
+-- column id is the key instead, unless noise_as is 'singletons', because singletons need numbers.
 CREATE OR REPLACE MACRO clustereval._row_key(id, noise_as) AS row_number() OVER ();
 
 ---------------------------------------------------------------------------------------------------
@@ -191,13 +187,12 @@ CREATE OR REPLACE MACRO clustereval._check_total_weight(n, total) AS
     ELSE n
   END;
 
--- TRUE if the user's argument x is its default NULL, FALSE if it is a column. This is decided
--- before the query runs, so that a branch of the query can be left out.
+-- TRUE if the user's argument x is its default NULL, not a column. This is decided before the query
+-- runs, so that a branch of the query can be left out.
 CREATE OR REPLACE MACRO clustereval._is_left_out(x) AS
   x IS NULL AND coalesce(alias(x), '') = 'NULL';
 
--- x, the value that marks noise, in the type of the column cluster, or NULL if it cannot be
--- converted.
+-- x, the value that marks noise, in the type of the column cluster, or NULL.
 CREATE OR REPLACE MACRO clustereval._cast_noise(x, cluster) AS clustereval._cast_like(x, cluster);
 
 -- TRUE if x, the value that marks noise, is not NULL and cannot be converted to the type of the
@@ -237,8 +232,7 @@ CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
     ELSE x
   END;
 
--- TRUE if cluster, the cluster of a row, equals the value `noise` that marks noise; otherwise
--- FALSE, even if either is NULL.
+-- TRUE if cluster equals the value `noise`; otherwise FALSE, even if either is NULL.
 CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
   coalesce(cluster = clustereval._cast_noise(noise, cluster), FALSE);
 
@@ -293,8 +287,7 @@ CREATE OR REPLACE MACRO clustereval._valid_noise_of_clusters(noise, noise_as) AS
 -- x as text for an error message, 'NULL' for NULL.
 CREATE OR REPLACE MACRO clustereval._show_value(x) AS coalesce(CAST(x AS VARCHAR), 'NULL');
 
--- query_text, the text of a query that _check_options will run. Raises an error unless beta, the
--- weight of recall in an F score, is a number >= 0.
+-- query_text, a text for _check_options. Raises an error unless beta is a number >= 0.
 CREATE OR REPLACE MACRO clustereval._valid_beta(beta, query_text) AS
   CASE
     WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e150)

@@ -35,8 +35,7 @@ CREATE OR REPLACE MACRO clustereval._compensated_list_sum(x) AS list_aggregate(x
 -- a tie the lowest, NULL last.
 CREATE OR REPLACE MACRO clustereval._value_at_least_key(value, key, condition) AS
   (MIN({'key': key, 'value': value}) FILTER (WHERE condition))['value'];
--- Like the macro above, for a value that is a whole number >= 0. An engine may have a faster form
--- for such numbers.
+-- The same for a whole number >= 0, for which an engine may have a faster form.
 CREATE OR REPLACE MACRO clustereval._number_at_least_key(number, key, condition) AS
   clustereval._value_at_least_key(number, key, condition);
 
@@ -152,8 +151,7 @@ CREATE OR REPLACE MACRO clustereval._central_normal_quantile(q, r) AS
     + 5.3941960214247511077e3) * r + 6.8718700749205790830e2) * r
     + 4.2313330701600911252e1) * r + 1.0e0);
 
--- The quotient of two polynomials in r = sqrt(-ln(tail)) - 1.6, for tails of exp(-25) to 0.075 (AS
--- 241).
+-- Two polynomials in r = sqrt(-ln(tail)) - 1.6, for tails of exp(-25) to 0.075 (AS 241).
 CREATE OR REPLACE MACRO clustereval._outer_normal_quantile(r) AS
   (((((((7.74545014278341407640e-4 * r + 2.27238449892691845833e-2) * r
     + 2.41780725177450611770e-1) * r + 1.27045825245236838258e0) * r
@@ -175,8 +173,7 @@ CREATE OR REPLACE MACRO clustereval._far_normal_quantile(r) AS
     + 1.48753612908506148525e-2) * r + 1.36929880922735805310e-1) * r
     + 5.99832206555887937690e-1) * r + 1.0e0);
 
--- The number that a standard normal one exceeds with probability `tail`, where 0 < tail < 0.5; the
--- parameter q is 0.5 - tail.
+-- What a standard normal number exceeds with probability tail = 0.5 - q < 0.5.
 CREATE OR REPLACE MACRO clustereval._normal_quantile_of_tail(q, tail) AS
   CASE
     WHEN q <= 0.425 THEN clustereval._central_normal_quantile(q, 0.180625e0 - q * q)

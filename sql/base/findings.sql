@@ -19,8 +19,7 @@ CREATE OR REPLACE MACRO clustereval._far_ratio() AS 10;
 CREATE OR REPLACE MACRO clustereval._are_many(n_affected, total) AS
   20 * clustereval._widen(n_affected) >= total;
 
--- A share as a percentage, where one that would round to the limit that it is below or above says
--- so.
+-- A share as a percentage that says so if it would round to its limit.
 CREATE OR REPLACE MACRO clustereval._percent_below(share, most) AS
   CASE
     WHEN share >= most - 0.005 THEN concat('just below ', clustereval._percent_as_text(most))
@@ -55,8 +54,7 @@ CREATE OR REPLACE MACRO clustereval._noise_advice(kind) AS
     ELSE 'make it NULL, so that these rows are left out'
   END;
 
--- The finding about a cluster or a label that looks like noise. kind is the word for it, n its
--- number of rows, and unit the word for a row.
+-- The finding about n rows of a cluster or a label, the kind, that looks like noise.
 CREATE OR REPLACE MACRO clustereval._unnamed_noise_as_text(kind, n, unit) AS
   concat(
     'it is counted as a ', kind, ' of ', clustereval._count_as_text(n, unit), '; if it is noise, ',
@@ -67,8 +65,7 @@ CREATE OR REPLACE MACRO clustereval._unnamed_noise_as_text(kind, n, unit) AS
 CREATE OR REPLACE MACRO clustereval._unknown_noise_as_text(noise) AS
   concat('no row has cluster ', CAST(noise AS VARCHAR), ', the value of noise');
 
--- Those of the clusters x of a group that look like noise, such as '-1 (70 rows)', or NULL. n is
--- the number of rows of x, and unit the word for a row.
+-- Those of the clusters x of n rows that look like noise, such as '-1 (70 rows)', or NULL.
 CREATE OR REPLACE MACRO clustereval._noise_names(x, n, unit) AS
   string_agg(
     CASE
@@ -140,8 +137,7 @@ CREATE OR REPLACE MACRO clustereval._severity_of_left_out(n, whole) AS
     ELSE 'note'
   END;
 
--- The end of a finding about rows that are left out: which rows the scores are of. n is the number
--- of rows that are left, and unit the word for a row.
+-- The end of a finding about rows that are left out: of which n rows the scores are.
 CREATE OR REPLACE MACRO clustereval._rest_as_text(n, unit) AS
   CASE
     WHEN n = 0 THEN ''

@@ -4,8 +4,7 @@
 --     cluster of a record but not in its true cluster are extra. Rows that are in its true cluster
 --     but not in its cluster are missing.
 
--- query_text, the text of a query that _check_options will run, unchanged. Raises an error unless
--- count_unlabeled, an option of the tables of errors, is TRUE or FALSE.
+-- query_text, a text for _check_options. Raises an error unless count_unlabeled is TRUE or FALSE.
 CREATE OR REPLACE MACRO clustereval._valid_count_unlabeled(count_unlabeled, query_text) AS
   CASE
     WHEN typeof(count_unlabeled) <> 'BOOLEAN' OR count_unlabeled IS NULL

@@ -141,8 +141,7 @@ CREATE OR REPLACE MACRO clustereval._row_counts(groups) AS TABLE
   FROM query_table(groups)
   GROUP BY partition_key;
 
--- One row per label: partition_key, label, label_size, n_cells (its contingency cells) and
--- label_majority_n, the rows of the largest of these.
+-- One row per label: partition_key, label, label_size, n_cells and label_majority_n.
 CREATE OR REPLACE MACRO clustereval._label_sizes(cells) AS TABLE
   SELECT
     partition_key,

@@ -5,23 +5,19 @@
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- K measure, the geometric mean of B-cubed precision precision_rows / total and B-cubed recall
--- recall_rows / total. It is a product of two roots, so that nothing underflows.
+-- Geometric mean of B-cubed precision and recall, by two roots, so that nothing underflows.
 CREATE OR REPLACE MACRO clustereval._k_measure(precision_rows, recall_rows, total) AS
   sqrt(clustereval._ratio(precision_rows, total)) * sqrt(clustereval._ratio(recall_rows, total));
 
--- Mean over n_clusters clusters of the best Jaccard index with any label, whose sum is
--- closest_clusters.
+-- Mean over clusters of the best Jaccard index with any label.
 CREATE OR REPLACE MACRO clustereval._closest_cluster_precision(closest_clusters, n_clusters) AS
   clustereval._ratio(closest_clusters, n_clusters);
 
--- Mean over n_labels labels of the best Jaccard index with any cluster, whose sum is
--- closest_labels.
+-- Mean over labels of the best Jaccard index with any cluster.
 CREATE OR REPLACE MACRO clustereval._closest_cluster_recall(closest_labels, n_labels) AS
   clustereval._ratio(closest_labels, n_labels);
 
--- F score of closest-cluster precision closest_clusters / n_clusters and recall closest_labels /
--- n_labels; beta > 1 weighs recall more.
+-- F score of closest-cluster precision and recall; beta > 1 weighs recall more.
 CREATE OR REPLACE MACRO clustereval._closest_cluster_f_score(
   closest_clusters, n_clusters, closest_labels, n_labels, beta
 ) AS
@@ -30,19 +26,15 @@ CREATE OR REPLACE MACRO clustereval._closest_cluster_f_score(
     beta
   );
 
--- Jaccard index n / (size + other_size - n) of a label and a cluster that share n rows and have
--- size and other_size rows, as DOUBLE.
+-- Jaccard index of a label and a cluster of size and other_size rows that share n.
 CREATE OR REPLACE MACRO clustereval._match_jaccard(n, size, other_size) AS
   clustereval._ratio(n, size + other_size - n);
 
--- Talburt-Wang index sqrt(n_labels n_clusters) / n_cells; n_labels, n_clusters and n_cells are
--- numbers of labels, clusters and contingency cells.
+-- Talburt-Wang index, from the numbers of labels, clusters and contingency cells.
 CREATE OR REPLACE MACRO clustereval._talburt_wang_index(n_labels, n_clusters, n_cells) AS
   clustereval._ratio(sqrt(CAST(n_labels AS DOUBLE) * CAST(n_clusters AS DOUBLE)), n_cells);
 
--- Number of splits of clusters and merges of the parts that turn the clusters into the labels, as
--- DOUBLE: 2 n_cells - n_labels - n_clusters, where n_labels, n_clusters and n_cells are numbers of
--- labels, clusters and contingency cells.
+-- Number of splits of clusters and merges of the parts that turn the clusters into the labels.
 CREATE OR REPLACE MACRO clustereval._basic_merge_distance(n_labels, n_clusters, n_cells) AS
   CAST(2 * n_cells - n_labels - n_clusters AS DOUBLE);
 
@@ -84,8 +76,7 @@ CREATE OR REPLACE MACRO clustereval._generalized_merge_distance(
   clustereval._edit_cost(split_cost, n_cells, n_clusters, fp, hl, total)
   + clustereval._edit_cost(merge_cost, n_cells, n_labels, fn, hc, total);
 
--- One row per partition: closest_labels, the sum over its labels of the best Jaccard index with any
--- cluster.
+-- One row per partition: closest_labels, the sum over labels of the best Jaccard index.
 CREATE OR REPLACE MACRO clustereval._closest_label_totals(sized_cells) AS TABLE
   -- The best Jaccard index of each label with a cluster.
   WITH closest AS (
@@ -99,8 +90,7 @@ CREATE OR REPLACE MACRO clustereval._closest_label_totals(sized_cells) AS TABLE
   FROM closest
   GROUP BY partition_key;
 
--- One row per partition: closest_clusters, the sum over its clusters, singletons included, of the
--- best Jaccard index with any label.
+-- One row per partition: closest_clusters, the sum over clusters of the best Jaccard index.
 CREATE OR REPLACE MACRO clustereval._closest_cluster_totals(sized_cells) AS TABLE
   -- The best Jaccard index of each cluster with a label.
   WITH closest AS (

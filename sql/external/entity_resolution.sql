@@ -4,8 +4,7 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- Text of a query for _check_options, or the error of an invalid option of
--- entity_resolution_report.
+-- Text for _check_options, or the error of an option of entity_resolution_report.
 CREATE OR REPLACE MACRO clustereval._valid_resolution_options(
   noise, noise_as, split_cost, merge_cost, beta
 ) AS

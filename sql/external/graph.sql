@@ -186,32 +186,22 @@ CREATE OR REPLACE MACRO clustereval.graph_edge_report(
       __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
     )
   ),
-  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  __ce_named AS (
-    SELECT
-      edge.partition_key,
-      LEAST(low.id, high.id) AS left_id,
-      GREATEST(low.id, high.id) AS right_id,
-      edge.weight,
-      edge.n_rows,
-      edge.low_cluster = edge.high_cluster AS is_inner,
-      low.cluster,
-      COALESCE(bridge.is_bridge, FALSE) AS is_bridge
-    FROM __ce_edges AS edge
-    JOIN __ce_nodes AS low ON low.node = edge.low
-    JOIN __ce_nodes AS high ON high.node = edge.high
-    LEFT JOIN clustereval._graph_cluster_bridges(__ce_nodes, __ce_edges, __ce_clusters) AS bridge
-      ON bridge.low = edge.low AND bridge.high = edge.high
-  )
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges))
   SELECT
-    partition_key,
-    left_id AS "left",
-    right_id AS "right",
-    named.weight,
-    n_rows,
-    CASE WHEN is_inner THEN named.cluster END AS cluster,
-    CASE WHEN is_inner THEN is_bridge END AS is_bridge
-  FROM __ce_named AS named
+    edge.partition_key,
+    LEAST(low.id, high.id) AS "left",
+    GREATEST(low.id, high.id) AS "right",
+    edge.weight,
+    edge.n_rows,
+    CASE WHEN edge.low_cluster = edge.high_cluster THEN low.cluster END AS cluster,
+    CASE
+      WHEN edge.low_cluster = edge.high_cluster THEN COALESCE(bridge.is_bridge, FALSE)
+    END AS is_bridge
+  FROM __ce_edges AS edge
+  JOIN __ce_nodes AS low ON low.node = edge.low
+  JOIN __ce_nodes AS high ON high.node = edge.high
+  LEFT JOIN clustereval._graph_cluster_bridges(__ce_nodes, __ce_edges, __ce_clusters) AS bridge
+    ON bridge.low = edge.low AND bridge.high = edge.high
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, 1, 0))
   ORDER BY
-    partition_key ASC NULLS LAST, left_id ASC NULLS LAST, right_id ASC NULLS LAST;
+    edge.partition_key ASC NULLS LAST, 2 ASC NULLS LAST, 3 ASC NULLS LAST;

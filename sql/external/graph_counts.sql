@@ -13,7 +13,7 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- Text of a query for _check_options, or the error of an invalid option.
+-- Text for _check_options, or the error of an option of the tables of graphs.
 CREATE OR REPLACE MACRO clustereval._valid_graph_options(
   noise, noise_as, resolution, max_diameter_nodes
 ) AS
@@ -585,8 +585,7 @@ CREATE OR REPLACE MACRO clustereval._graph_components(nodes, edges, clusters) AS
     ) AS diameter
   FROM counts;
 
--- One row per cluster of at most max_diameter_nodes nodes: cluster_no and diameter, NULL if it has
--- several parts.
+-- One row per cluster of at most max_diameter_nodes nodes: cluster_no and diameter.
 CREATE OR REPLACE MACRO clustereval._graph_cluster_diameters(
   nodes, edges, components, max_diameter_nodes
 ) AS TABLE

@@ -18,14 +18,13 @@
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- Gagolewski's normalized clustering accuracy. matched is the sum over labels of the matched share
--- of the label's rows, and size is the number of labels or of clusters, whichever is larger.
+-- Gagolewski's normalized clustering accuracy, from the sum over labels of their matched share, and
+-- the number of labels or of clusters, whichever is larger.
 CREATE OR REPLACE MACRO clustereval._normalized_clustering_accuracy(matched, size) AS
   CASE WHEN size = 1 THEN 1.0 ELSE clustereval._ratio(matched - 1.0, size - 1.0) END;
 
--- Rezaei and Franti's pair sets index. matched is the sum of the similarities of matched sets,
--- expected is this sum for random sets, and size is the number of labels or of clusters, whichever
--- is larger.
+-- Rezaei and Franti's pair sets index, from the sum of the similarities of matched sets, that of
+-- random sets, and the number of labels or of clusters, whichever is larger.
 CREATE OR REPLACE MACRO clustereval._pair_sets_index(matched, expected, size) AS
   CASE
     WHEN size = 1 THEN 1.0
@@ -153,8 +152,7 @@ CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
   )
   SELECT * FROM steps WHERE state <> 'open';
 
--- The weight of the best other cell of a label or cluster, 0 if there is none. tops: the two
--- largest weights of its cells.
+-- The weight of the best other cell of a label or cluster, 0 without one; tops: the two largest.
 CREATE OR REPLACE MACRO clustereval._best_other(tops, weight) AS
   CASE WHEN weight < tops[1] THEN tops[1] ELSE COALESCE(tops[2], 0.0) END;
 

@@ -97,8 +97,7 @@ CREATE OR REPLACE MACRO clustereval._omega_indices(
   FROM totals AS total
   JOIN expected ON expected.partition_key IS NOT DISTINCT FROM total.partition_key;
 
--- One row per profile: profile, and n_near, the number of ids that share a member with it,
--- including its own ids.
+-- One row per profile: n_near, the ids that share a member with it, its own included.
 CREATE OR REPLACE MACRO clustereval._near_ids(profile_pairs) AS TABLE
   SELECT profile_1 AS profile, SUM(n_2) AS n_near
   FROM query_table(profile_pairs)

@@ -23,33 +23,28 @@ CREATE OR REPLACE MACRO clustereval._adjusted_rand_score(tp, fp, fn, tn) AS
     )
   END;
 
--- Fowlkes-Mallows score tp / sqrt((tp + fp) (tp + fn)), the geometric mean of pair precision and
--- pair recall. If tp is 0 the score is 0, as in scikit-learn, even if no pair shares a label or a
--- cluster (0 / 0).
+-- Geometric mean of pair precision and pair recall. If tp is 0 the score is 0, as in scikit-learn,
+-- even for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._fowlkes_mallows_score(tp, fp, fn, tn) AS
   CASE
     WHEN tp = 0 THEN 0.0
     ELSE sqrt(clustereval._ratio(tp, tp + fp)) * sqrt(clustereval._ratio(tp, tp + fn))
   END;
 
--- Pair precision tp / (tp + fp), the share of the pairs in the same cluster that have the same
--- label; NULL for 0 / 0.
+-- Pair precision, the share of the pairs in the same cluster that have the same label.
 CREATE OR REPLACE MACRO clustereval._pair_precision(tp, fp, fn, tn) AS tp / NULLIF(tp + fp, 0);
 
--- Pair recall tp / (tp + fn), the share of the pairs with the same label that are in the same
--- cluster; NULL for 0 / 0.
+-- Pair recall, the share of the pairs with the same label that are in the same cluster.
 CREATE OR REPLACE MACRO clustereval._pair_recall(tp, fp, fn, tn) AS tp / NULLIF(tp + fn, 0);
 
--- F score of pair precision tp / (tp + fp) and pair recall tp / (tp + fn); beta > 1 weighs recall
--- more; NULL for 0 / 0.
+-- F score of pair precision and pair recall; beta > 1 weighs recall more.
 CREATE OR REPLACE MACRO clustereval._pair_f_score(tp, fp, fn, tn, beta) AS
   (1.0 + beta * beta) * tp / NULLIF((1.0 + beta * beta) * tp + beta * beta * fn + fp, 0);
 
 -- Jaccard index of pairs, tp / (tp + fp + fn); NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._jaccard_index(tp, fp, fn, tn) AS tp / NULLIF(tp + fp + fn, 0);
 
--- Mirkin metric 2 (fp + fn), the number of ordered pairs of rows on which label and cluster
--- disagree.
+-- Number of ordered pairs of rows on which label and cluster disagree.
 CREATE OR REPLACE MACRO clustereval._mirkin_metric(tp, fp, fn, tn) AS 2.0 * (fp + fn);
 
 -- (FM - E) / (1 - E) for the Fowlkes-Mallows score FM and E = together / all, where together is
@@ -60,8 +55,7 @@ CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, to
   (tp * tn - fn * fp) * (tp + fp + fn + tn + together)
   / NULLIF(together * ((tp + fp + fn + tn) * (fp + tn) + (tp + fn) * (fn + tn)), 0);
 
--- Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E), where E is the expectation of
--- FM for random labelings of the same sizes; NULL for a trivial partition.
+-- Fowlkes-Mallows score corrected for chance; NULL for a trivial partition.
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, tn) AS
   clustereval._at_most_1(
     clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, sqrt((tp + fn) * (tp + fp)))

@@ -4,7 +4,7 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- Text of a query for _check_options, or the error of an invalid option of external_report.
+-- Text for _check_options, or the error of an option of external_report.
 CREATE OR REPLACE MACRO clustereval._valid_external_options(
   noise, noise_as, average_method, beta, adjusted
 ) AS

@@ -4,8 +4,7 @@
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- F score of a precision and a recall, their weighted harmonic mean, 0 if both are 0; beta > 1
--- weighs recall more.
+-- F score of a precision and a recall, 0 if both are 0; beta > 1 weighs recall more.
 CREATE OR REPLACE MACRO clustereval._f_score(precision_, recall_, beta) AS
   CASE
     WHEN precision_ + recall_ = 0 THEN 0.0
@@ -26,8 +25,7 @@ CREATE OR REPLACE MACRO clustereval._purity(in_majority_labels, total) AS
 CREATE OR REPLACE MACRO clustereval._inverse_purity(in_majority_clusters, total) AS
   clustereval._ratio(in_majority_clusters, total);
 
--- F-measure of the labels: the mean over `total` rows of the best F1 score of their label with any
--- cluster, whose sum is matched_rows.
+-- F-measure of the labels: mean over rows of the best F1 score of their label.
 CREATE OR REPLACE MACRO clustereval._class_f_measure(matched_rows, total) AS
   clustereval._ratio(matched_rows, total);
 
@@ -41,33 +39,29 @@ CREATE OR REPLACE MACRO clustereval._split_join_distance(
 CREATE OR REPLACE MACRO clustereval._element_similarity(n, label_size, cluster_size) AS
   clustereval._ratio(n, GREATEST(label_size, cluster_size));
 
--- B-cubed precision: the mean over `total` rows of the share of their cluster that has their label,
--- whose sum is precision_rows.
+-- B-cubed precision: mean over rows of the share of their cluster that has their label.
 CREATE OR REPLACE MACRO clustereval._bcubed_precision(precision_rows, total) AS
   clustereval._ratio(precision_rows, total);
 
--- B-cubed recall: the mean over `total` rows of the share of their label that is in their cluster,
--- whose sum is recall_rows.
+-- B-cubed recall: mean over rows of the share of their label that is in their cluster.
 CREATE OR REPLACE MACRO clustereval._bcubed_recall(recall_rows, total) AS
   clustereval._ratio(recall_rows, total);
 
--- F score of B-cubed precision and recall, precision_rows / total and recall_rows / total; beta > 1
--- weighs recall more.
+-- F score of B-cubed precision and recall; beta > 1 weighs recall more.
 CREATE OR REPLACE MACRO clustereval._bcubed_f_score(precision_rows, recall_rows, total, beta) AS
   clustereval._f_score(
     clustereval._ratio(precision_rows, total), clustereval._ratio(recall_rows, total), beta
   );
 
--- Element-centric similarity: the mean over `total` rows of _element_similarity, whose sum is
--- similar_rows.
+-- Element-centric similarity: mean over rows of _element_similarity.
 CREATE OR REPLACE MACRO clustereval._element_centric_similarity(similar_rows, total) AS
   clustereval._ratio(similar_rows, total);
 
--- Share of the n_clusters clusters that have exactly the rows of a label.
+-- Share of the clusters that have exactly the rows of a label.
 CREATE OR REPLACE MACRO clustereval._exact_match_precision(exact_matches, n_clusters) AS
   clustereval._ratio(exact_matches, n_clusters);
 
--- Share of the n_labels labels that have exactly the rows of a cluster.
+-- Share of the labels that have exactly the rows of a cluster.
 CREATE OR REPLACE MACRO clustereval._exact_match_recall(exact_matches, n_labels) AS
   clustereval._ratio(exact_matches, n_labels);
 
@@ -75,8 +69,7 @@ CREATE OR REPLACE MACRO clustereval._exact_match_recall(exact_matches, n_labels)
 CREATE OR REPLACE MACRO clustereval._exact_match_f_score(exact_matches, n_labels, n_clusters) AS
   clustereval._ratio(2 * exact_matches, n_labels + n_clusters);
 
--- One row per partition: matched_rows, the sum over its labels of label_size times the best F1
--- score of the label with any cluster.
+-- One row per partition: matched_rows, the sum over labels of label_size x best F1 score.
 CREATE OR REPLACE MACRO clustereval._match_totals(sized_cells) AS TABLE
   -- Size times best F1 score of each label.
   WITH best_matches AS (

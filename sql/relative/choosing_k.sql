@@ -33,8 +33,7 @@ CREATE OR REPLACE MACRO clustereval._check_k(x) AS
     END) AS BIGINT)
   END;
 
--- query_text, a text for _check_options. Raises an error if the option silhouette of elbow is
--- unknown.
+-- query_text, a text for _check_options. Raises an error if silhouette is unknown.
 CREATE OR REPLACE MACRO clustereval._valid_elbow_options(silhouette, query_text) AS
   CASE
     WHEN coalesce(silhouette, '') NOT IN ('none', 'simplified', 'exact')

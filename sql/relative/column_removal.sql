@@ -99,8 +99,7 @@ CREATE OR REPLACE MACRO clustereval._left_out_squares(points) AS TABLE
 CREATE OR REPLACE MACRO clustereval._place(x) AS
   CASE WHEN clustereval._is_whole_number(x, 0) THEN CAST(TRY_CAST(x AS DOUBLE) AS BIGINT) END;
 
--- No row. Raises an error if `removed` is not the number of a coordinate in some row that is
--- scored.
+-- No row. Raises an error if `removed` is not the number of a coordinate.
 CREATE OR REPLACE MACRO clustereval._check_removed(points) AS TABLE
   WITH faults AS (
     SELECT

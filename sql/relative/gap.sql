@@ -4,8 +4,7 @@
 -- Reference points
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error for the first
--- invalid option of uniform_reference.
+-- Text for _check_options, or the error of an option of uniform_reference.
 CREATE OR REPLACE MACRO clustereval._valid_reference_options(n_sets, method, random_state) AS
   CASE
     WHEN NOT clustereval._is_whole_number(n_sets, 1)
@@ -171,8 +170,7 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
 -- Gap statistic
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error for the first
--- invalid option of gap_statistic.
+-- Text for _check_options, or the error of an option of gap_statistic.
 CREATE OR REPLACE MACRO clustereval._valid_gap_options(rule, se_factor) AS
   CASE
     WHEN coalesce(lower(rule), '') NOT IN (
@@ -231,8 +229,7 @@ CREATE OR REPLACE MACRO clustereval._sweep_logs(tbl, partition_by, set_no, sweep
     CASE WHEN __ce_ssw > 0 THEN ln(__ce_ssw) END AS log_ssw
   FROM __ce_counted;
 
--- One row with __ce_valid TRUE. Raises an error if `given` is a quoted string, even if the table
--- has no rows.
+-- One row with __ce_valid TRUE. Raises an error for a quoted string, even without rows.
 CREATE OR REPLACE MACRO clustereval._check_table_column(tbl, parameter, given) AS TABLE
   SELECT clustereval._check_column(TRUE, parameter, given) AS __ce_valid
   FROM query_table(clustereval._check_table_name(tbl))

@@ -282,8 +282,7 @@ CREATE OR REPLACE MACRO clustereval._gradients(statistics, average_method, beta)
 CREATE OR REPLACE MACRO clustereval._covariance_term(x, y, c) AS
   CASE WHEN x = 0 OR y = 0 THEN 0.0 ELSE x * y * c END;
 
--- squares + products, a quadratic form that is not negative; 0 below the rounding error of its
--- parts.
+-- squares + products, a quadratic form; 0 below the rounding error of its parts.
 CREATE OR REPLACE MACRO clustereval._variance_above_rounding(squares, products) AS
   CASE WHEN squares + products <= 1e-14 * squares THEN 0.0 ELSE squares + products END;
 
@@ -323,8 +322,7 @@ CREATE OR REPLACE MACRO clustereval._standard_errors(
     ON covariance.partition_key IS NOT DISTINCT FROM gradient.partition_key
     AND covariance.family = gradient.family;
 
--- query_text, a text for _check_options. Raises an error if confidence, an option of
--- external_intervals, is invalid.
+-- query_text, a text for _check_options. Raises an error if confidence is invalid.
 CREATE OR REPLACE MACRO clustereval._valid_interval_options(confidence, query_text) AS
   CASE
     WHEN NOT coalesce(confidence > 0 AND confidence < 1, FALSE)

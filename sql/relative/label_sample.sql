@@ -15,8 +15,7 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- Text of a query for _check_options, or the error of an invalid option of
--- entity_resolution_estimates.
+-- Text for _check_options, or the error of an option of entity_resolution_estimates.
 CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
   noise, noise_as, labels_are_sample, confidence, beta, sampling_fraction
 ) AS

@@ -15,7 +15,7 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- Text of a query for _check_options, or the error of an invalid option of run_transitions.
+-- Text for _check_options, or the error of an option of run_transitions.
 CREATE OR REPLACE MACRO clustereval._valid_transition_options(
   noise, noise_as, threshold, min_share
 ) AS

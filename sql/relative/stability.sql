@@ -10,8 +10,7 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if the metric of this name needs the expected mutual information, which takes long to
--- compute.
+-- TRUE if the metric needs the expected mutual information, which takes long to compute.
 CREATE OR REPLACE MACRO clustereval._needs_expectation(metric) AS
   coalesce(metric IN ('adjusted_mutual_info_score', 'expected_mutual_info'), FALSE);
 
@@ -23,7 +22,7 @@ CREATE OR REPLACE MACRO clustereval._known_metric(metric) AS
     ELSE 'rand_score'
   END;
 
--- Text of a query for _check_options, or the error of an invalid option of run_agreement.
+-- Text for _check_options, or the error of an option of run_agreement.
 CREATE OR REPLACE MACRO clustereval._valid_agreement_options(
   noise, noise_as, metric, average_method, beta
 ) AS
@@ -168,8 +167,7 @@ CREATE OR REPLACE MACRO clustereval._run_ids(rows) AS TABLE
   FROM query_table(rows)
   GROUP BY partition_key, id;
 
--- One row, n_faults = 0. Raises an error if a run or an id is NULL, or if a run has two rows with
--- the same id.
+-- One row, n_faults = 0. Raises an error for a NULL run or id, or an id twice in a run.
 CREATE OR REPLACE MACRO clustereval._check_runs(clusters, runs, ids, coded) AS TABLE
   WITH missing AS (
     SELECT
@@ -277,8 +275,7 @@ CREATE OR REPLACE MACRO clustereval._scored_pairs(
   LEFT JOIN scores AS score
     ON score.pair = clustereval._pair_of_runs(low.run_no, high.run_no);
 
--- One row, n_faults = 0. Raises an error if require_same_ids is TRUE and two runs have different
--- ids. pairs: rows of _scored_pairs.
+-- One row, n_faults = 0. Raises an error if the ids of two runs must be the same and differ.
 CREATE OR REPLACE MACRO clustereval._check_same_ids(pairs, require_same_ids) AS TABLE
   WITH first AS (
     SELECT *
