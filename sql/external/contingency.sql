@@ -391,9 +391,9 @@ CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
     })
   )[1];
 
--- List of pairs of a cell and {size, rank}. cells is a list of structs sorted by their field key, a
--- label or, in all of them, a cluster; counts is a map from {key} to its number of rows, size; and
--- rank numbers the cells with the same key from 1. Lists cannot be joined.
+-- List of pairs of a cell and {size, rank}, in place of a join: the rows of the cell's key, by the
+-- map counts from {key}, and the number of the cell, from 1, among those with this key. cells is a
+-- list of structs sorted by their field key, a label or, in all of them, a cluster.
 CREATE OR REPLACE MACRO clustereval._cells_with_key_sizes(cells, counts) AS
   list_zip(
     cells,

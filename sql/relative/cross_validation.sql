@@ -4,9 +4,7 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per fold: partition_key, n points, n_labels, n_clusters, and score, the value of the
--- metric named `metric`. cells: contingency cells; the other parameters are options of
--- cross_validation.
+-- One row per fold: partition_key, n points, n_labels, n_clusters, and score, by `metric`.
 CREATE OR REPLACE MACRO clustereval._fold_scores(cells, metric, average_method, beta) AS TABLE
   SELECT
     partition_key,

@@ -269,9 +269,9 @@ CREATE OR REPLACE MACRO clustereval._expected_logs(reference) AS TABLE
   FROM logs
   JOIN set_counts AS counts ON counts.partition_key IS NOT DISTINCT FROM logs.partition_key;
 
--- One row per row of observed with the columns of _expected_logs of its partition and k. Both
--- parameters: rows of _sweep_logs. Raises an error unless both have the same partitions and the same
--- k, every reference set has every k, and every partition has at least two reference sets.
+-- One row per row of observed with the columns of _expected_logs of its partition and k. Raises an
+-- error unless both have the same partitions and the same k, every reference set has every k, and
+-- every partition has at least two reference sets.
 CREATE OR REPLACE MACRO clustereval._matched_sweeps(observed, reference) AS TABLE
   WITH pairs AS (
     SELECT

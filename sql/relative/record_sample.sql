@@ -180,14 +180,12 @@ CREATE OR REPLACE MACRO clustereval._record_estimates(cells, cluster_sizes, tota
 -- Evidence in the data about the design
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition_key: labeled_share, the share of the rows in clusters that have a label;
--- labeled_nearby, the share of the other rows in the cluster of a labeled row that have a label,
--- as a mean over the n_near labeled rows in clusters of several rows; excess, which measures how
--- much larger labeled_nearby is than labeled_share, from 0 if rows are labeled at random to 1 if
--- clusters are labeled completely or not at all; deviation, the standard deviation of the excess
--- if rows are labeled at random; n_labeled, the number of labeled rows; and labeled_neighbors and
--- neighbors, the mean number of other rows in the cluster of a labeled row and of any row. The
--- parameters name CTEs of the rows of _cluster_sizes, for the labeled rows and for all rows.
+-- One row per partition: labeled_share, the share of the rows in clusters that have a label;
+-- labeled_nearby, that of the other rows in the cluster of a labeled row, as a mean over the n_near
+-- labeled rows in clusters of several rows; excess, how much larger this is, from 0 if rows are
+-- labeled at random to 1 if clusters are labeled completely or not at all; deviation, the standard
+-- deviation of the excess if rows are labeled at random; n_labeled; and labeled_neighbors and
+-- neighbors, the mean number of other rows in the cluster of a labeled row and of any row.
 CREATE OR REPLACE MACRO clustereval._label_spread(labeled_sizes, cluster_sizes) AS TABLE
   WITH counts AS (
     SELECT
@@ -232,9 +230,8 @@ CREATE OR REPLACE MACRO clustereval._label_spread(labeled_sizes, cluster_sizes) 
     clustereval._ratio(sqrt(2 * spread), n_shared) AS deviation
   FROM facts;
 
--- A text that says why the labels cannot have been drawn as labels_are_sample states, otherwise
--- NULL. The other parameters are columns of _label_spread. With few labels or few clusters, the
--- result is always NULL.
+-- Why the labels cannot have been drawn as labels_are_sample states, otherwise NULL, by columns of
+-- _label_spread. With few labels or few clusters, the result is always NULL.
 CREATE OR REPLACE MACRO clustereval._contradiction(
   labels_are_sample, labeled_share, labeled_nearby, n_near, excess, deviation
 ) AS

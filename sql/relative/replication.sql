@@ -4,9 +4,8 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition_key: least, the smallest share, over its labels of two rows or more, of the
--- pairs of a label's rows that are in the same cluster; and weakest, the label that has this share,
--- the lowest in a tie.
+-- One row per partition: least, the smallest share, over its labels of two rows or more, of the
+-- pairs of a label's rows that are in the same cluster; and weakest, the lowest label that has it.
 CREATE OR REPLACE MACRO clustereval._weakest_labels(cells, label_sizes) AS TABLE
   WITH pair_shares AS (
     SELECT

@@ -222,9 +222,8 @@ CREATE OR REPLACE MACRO clustereval._check_runs(clusters, runs, ids, coded) AS T
 CREATE OR REPLACE MACRO clustereval._pair_of_runs(run_no_1, run_no_2) AS
   run_no_1 * 2147483648 + run_no_2;
 
--- One row per pair of runs: partition_key, run_no_1, run_1, run_no_2, run_2, n, the number of ids
--- in both, n_only_1 and n_only_2, the numbers of ids in only one of them, and score, by options of
--- run_agreement. coded: rows of _coded_rows.
+-- One row per pair of runs: partition_key, run_no_1, run_1, run_no_2, run_2, n, the ids in both,
+-- n_only_1 and n_only_2, those in one of them, and score, by options of run_agreement.
 CREATE OR REPLACE MACRO clustereval._scored_pairs(
   runs, coded, metric, average_method, beta
 ) AS TABLE
