@@ -33,6 +33,11 @@ COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in th
 CREATE OR REPLACE MACRO clustereval._raise(message) AS
   [NULL][CAST(CAST(message AS ENUM ('accepted argument')) AS TINYINT)];
 
+-- x as text for an error message, 'NULL' for NULL.
+CREATE OR REPLACE MACRO clustereval._show_value(x) AS coalesce(CAST(x AS VARCHAR), 'NULL');
+-- x, a text, in quotes for an error message, NULL for NULL.
+CREATE OR REPLACE MACRO clustereval._quote_value(x) AS coalesce('''' || x || '''', 'NULL');
+
 -- Raises the error of a macro that only says where to find column_name, a column of the table macro
 -- `report`, whose first arguments are the names `arguments`. Without such macros, which are in
 -- sql/columns.sql, DuckDB would suggest a private macro of a similar name.
@@ -167,7 +172,7 @@ CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
         'weight: expected a column, got the quoted string ', alias(x), '; write it without quotes'
       )
       ELSE concat(
-        'weight: expected whole numbers >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL'),
+        'weight: expected whole numbers >= 0, got ', clustereval._show_value(x),
         '; a weight is how many times its row counts'
       )
     END)
@@ -283,9 +288,6 @@ CREATE OR REPLACE MACRO clustereval._valid_noise_of_clusters(noise, noise_as) AS
     ))
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
-
--- x as text for an error message, 'NULL' for NULL.
-CREATE OR REPLACE MACRO clustereval._show_value(x) AS coalesce(CAST(x AS VARCHAR), 'NULL');
 
 -- query_text, a text for _check_options. Raises an error unless beta is a number >= 0.
 CREATE OR REPLACE MACRO clustereval._valid_beta(beta, query_text) AS

@@ -10,7 +10,7 @@ CREATE OR REPLACE MACRO clustereval._valid_count_unlabeled(count_unlabeled, quer
     WHEN typeof(count_unlabeled) <> 'BOOLEAN' OR count_unlabeled IS NULL
     THEN error(concat(
       'count_unlabeled: expected TRUE or FALSE, got ',
-      coalesce(CAST(count_unlabeled AS VARCHAR), 'NULL')
+      clustereval._show_value(count_unlabeled)
     ))
     ELSE query_text
   END;

@@ -47,7 +47,7 @@ CREATE OR REPLACE MACRO clustereval._is_edit_cost(cost) AS
 CREATE OR REPLACE MACRO clustereval._edit_cost_error(cost, parameter) AS
   concat(
     parameter, ': expected one of ''unit'', ''product'', ''entropy'', got ',
-    coalesce('''' || cost || '''', 'NULL')
+    clustereval._quote_value(cost)
   );
 
 -- cost, unchanged. Raises the error unless _is_edit_cost is TRUE for it.

@@ -15,7 +15,7 @@ CREATE OR REPLACE MACRO clustereval._check_average_method(x, joint) AS
     THEN x
     ELSE clustereval._raise(concat(
       'average_method: expected one of ''arithmetic'', ''geometric'', ''min'', ''max''',
-      CASE WHEN joint THEN ', ''joint''' ELSE '' END, ', got ', coalesce('''' || x || '''', 'NULL')
+      CASE WHEN joint THEN ', ''joint''' ELSE '' END, ', got ', clustereval._quote_value(x)
     ))
   END;
 

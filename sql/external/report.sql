@@ -12,7 +12,7 @@ CREATE OR REPLACE MACRO clustereval._valid_external_options(
     WHEN coalesce(average_method, '') NOT IN ('arithmetic', 'geometric', 'min', 'max', 'joint')
     THEN error(concat(
       'average_method: expected one of ''arithmetic'', ''geometric'', ''min'', ''max'', ''joint''',
-      ', got ', coalesce('''' || average_method || '''', 'NULL')
+      ', got ', clustereval._quote_value(average_method)
     ))
     WHEN average_method = 'joint' AND adjusted
     THEN error(

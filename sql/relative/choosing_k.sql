@@ -39,7 +39,7 @@ CREATE OR REPLACE MACRO clustereval._valid_elbow_options(silhouette, query_text)
     WHEN coalesce(silhouette, '') NOT IN ('none', 'simplified', 'exact')
     THEN error(concat(
       'silhouette: expected one of ''none'', ''simplified'', ''exact'', got ',
-      coalesce('''' || silhouette || '''', 'NULL')
+      clustereval._quote_value(silhouette)
     ))
     ELSE query_text
   END;

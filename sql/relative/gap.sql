@@ -13,7 +13,7 @@ CREATE OR REPLACE MACRO clustereval._valid_reference_options(n_sets, method, ran
     ))
     WHEN coalesce(method, '') NOT IN ('box', 'pca')
     THEN error(concat(
-      'method: expected one of ''box'', ''pca'', got ', coalesce('''' || method || '''', 'NULL')
+      'method: expected one of ''box'', ''pca'', got ', clustereval._quote_value(method)
     ))
     WHEN method = 'pca'
     THEN error(concat(
@@ -178,7 +178,7 @@ CREATE OR REPLACE MACRO clustereval._valid_gap_options(rule, se_factor) AS
     )
     THEN error(concat(
       'rule: expected one of ''firstSEmax'', ''Tibs2001SEmax'', ''globalSEmax'', ''firstmax'', ',
-      '''globalmax'', got ', coalesce('''' || rule || '''', 'NULL')
+      '''globalmax'', got ', clustereval._quote_value(rule)
     ))
     WHEN NOT coalesce(se_factor >= 0 AND se_factor < 1e150, FALSE)
     THEN error(concat(

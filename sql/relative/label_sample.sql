@@ -23,12 +23,10 @@ CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
     WHEN coalesce(labels_are_sample, '') NOT IN ('uniform', 'by_record', 'records')
     THEN error(concat(
       'labels_are_sample: expected one of ''uniform'', ''by_record'', ''records'', got ',
-      coalesce('''' || labels_are_sample || '''', 'NULL')
+      clustereval._quote_value(labels_are_sample)
     ))
     WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e150)
-    THEN error(concat(
-      'beta: expected a number >= 0, got ', coalesce(CAST(beta AS VARCHAR), 'NULL')
-    ))
+    THEN error(concat('beta: expected a number >= 0, got ', clustereval._show_value(beta)))
     WHEN NOT coalesce(sampling_fraction >= 0 AND sampling_fraction < 1, TRUE)
     THEN error(concat(
       'sampling_fraction: expected a number >= 0 and < 1, got ',

@@ -32,7 +32,7 @@ CREATE OR REPLACE MACRO clustereval._valid_agreement_options(
       'metric: expected one of ''', list_aggregate(
         clustereval._metric_names(), 'string_agg', ''', '''
       ),
-      ''', got ', coalesce('''' || metric || '''', 'NULL'),
+      ''', got ', clustereval._quote_value(metric),
       clustereval._metric_hint(metric)
     ))
     ELSE clustereval._valid_external_options(
@@ -86,10 +86,10 @@ CREATE OR REPLACE MACRO clustereval._run_rows(tbl, id, run, cluster, partition_b
   FROM __ce_rows;
 
 -- One row per cluster of a run: partition_key; run; cluster; n; n_without_id, its rows whose id is
--- NULL; noisy; is_singleton, TRUE for noise that counts as singletons; run_no, the number of the
--- run over all partitions; and code, which identifies the cluster and, being between r 2^36 and (r
--- + 1) 2^36, its run r. Dropped noise is left out. Raises an error if a partition has more than
--- 1,000 runs with fewer than 10 rows on average, which are hardly clusterings.
+-- NULL; is_singleton, TRUE for noise that counts as singletons; run_no, the number of the run over
+-- all partitions; and code, which identifies the cluster and, being between r 2^36 and (r + 1)
+-- 2^36, its run r. Dropped noise is left out. Raises an error if a partition has more than 1,000
+-- runs with fewer than 10 rows on average, which are hardly clusterings.
 CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABLE
   WITH counts AS (
     SELECT
@@ -127,7 +127,7 @@ CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABL
     FROM sizes
   )
   SELECT
-    partition_key, run, cluster, n, n_without_id, run_no, noisy,
+    partition_key, run, cluster, n, n_without_id, run_no,
     noisy AND noise_as = 'singletons' AS is_singleton,
     run_no * 68719476736 + cluster_no AS code
   FROM numbers
