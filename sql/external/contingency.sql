@@ -14,7 +14,7 @@
 -- Cells, labels, clusters
 ---------------------------------------------------------------------------------------------------
 
--- The columns of _row_groups, from a row per group. group_counts still has the names of a macro
+-- The columns of _row_groups, from a row per group whose columns still have the names of a macro
 -- that reads the user's table: __ce_partition, __ce_label, __ce_cluster and __ce_n, its number of
 -- rows.
 CREATE OR REPLACE MACRO clustereval._flag_groups(group_counts, noise, noise_as) AS TABLE
@@ -43,13 +43,13 @@ CREATE OR REPLACE MACRO clustereval._flag_groups(group_counts, noise, noise_as) 
     CASE WHEN __ce_complete AND __ce_noisy THEN __ce_n ELSE 0 END AS n_noise
   FROM __ce_group_flags;
 
--- One row per value of (partition_by, label, cluster) in tbl: partition_key, label, cluster; n, its
--- number of rows or the sum of their weights; copies, 1, or 0 if the group is left out; n_dropped,
--- its rows without a label or a cluster; n_noise, its noise rows. Noise counted as singletons has
--- cluster NULL, n 1 and its number of rows as copies. Without partition_by there is one more row,
--- without any rows, so that even an empty table has a partition. The arguments decide before the
--- query runs which of the united queries the plan holds; one GROUP BY for all cases would take 50 %
--- longer.
+-- One row per value of (partition_by, label, cluster) in the table named tbl: partition_key, label,
+-- cluster; n, its number of rows or the sum of their weights; copies, 1, or 0 if the group is left
+-- out; n_dropped, its rows without a label or a cluster; n_noise, its noise rows. Noise counted as
+-- singletons has cluster NULL, n 1 and its number of rows as copies. Without partition_by there is
+-- one more row, without any rows, so that even an empty table has a partition. The arguments decide
+-- before the query runs which of the united queries the plan holds; one GROUP BY for all cases
+-- would take 50 % longer.
 CREATE OR REPLACE MACRO clustereval._row_groups(
   tbl, label, cluster, weight, partition_by, noise, noise_as
 ) AS TABLE
@@ -96,10 +96,10 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
   )
   SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
 
--- The rows of _row_groups, from a saved contingency table, or several below each other, with the
--- columns of contingency_matrix. n_dropped and n_noise are NULL, because the cells do not tell how
--- many rows were left out. Without cells, the result is one row without any rows. to_sql uses this
--- macro in place of _row_groups.
+-- The rows of _row_groups, made from a saved contingency table instead of rows, or from several
+-- below each other. n_dropped and n_noise are NULL, because the cells do not tell how many rows
+-- were left out. Without cells, the result is one row without any rows. to_sql uses this macro in
+-- place of _row_groups.
 CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
   -- The cells of the saved tables, of which equal ones are merged.
   WITH __ce_merged_cells AS (
@@ -130,8 +130,9 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
   FROM __ce_merged_cells
   HAVING COUNT(*) = 0;
 
--- One row per partition, even if all its rows are left out: partition_key, total (rows that are
--- scored), n_dropped (without a label or a cluster) and n_noise.
+-- One row per partition_key (value of partition_by) with its numbers of rows: total (rows that are
+-- scored), n_dropped (without a label or a cluster) and n_noise. A partition has a row even if all
+-- its rows are left out.
 CREATE OR REPLACE MACRO clustereval._row_counts(groups) AS TABLE
   SELECT
     partition_key,
@@ -141,7 +142,8 @@ CREATE OR REPLACE MACRO clustereval._row_counts(groups) AS TABLE
   FROM query_table(groups)
   GROUP BY partition_key;
 
--- One row per label: partition_key, label, label_size, n_cells and label_majority_n.
+-- One row per (partition_key, label) with its size: partition_key, label, label_size, n_cells and
+-- label_majority_n.
 CREATE OR REPLACE MACRO clustereval._label_sizes(cells) AS TABLE
   SELECT
     partition_key,
@@ -152,9 +154,9 @@ CREATE OR REPLACE MACRO clustereval._label_sizes(cells) AS TABLE
   FROM query_table(cells)
   GROUP BY partition_key, label;
 
--- One row per cluster: partition_key, cluster, cluster_size, n_cells (its contingency cells),
--- cluster_majority_n, the rows of the largest of these, and copies, 1. The singletons of a
--- partition are one row, with cluster NULL, size 1, and their number as copies.
+-- One row per (partition_key, cluster) with its size: partition_key, cluster, cluster_size, n_cells
+-- (its contingency cells), cluster_majority_n, the rows of the largest of these, and copies, 1. The
+-- singletons of a partition are one row, with cluster NULL, size 1, and their number as copies.
 CREATE OR REPLACE MACRO clustereval._cluster_sizes(cells) AS TABLE
   SELECT
     partition_key,
@@ -166,7 +168,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_sizes(cells) AS TABLE
   FROM query_table(cells)
   GROUP BY partition_key, cluster;
 
--- The cells with label_size and cluster_size, the numbers of rows of the label and of the cluster.
+-- One row per contingency cell with the sizes of its label and its cluster.
 CREATE OR REPLACE MACRO clustereval._sized_cells(cells, label_sizes, cluster_sizes) AS TABLE
   SELECT
     cell.partition_key,
@@ -184,8 +186,9 @@ CREATE OR REPLACE MACRO clustereval._sized_cells(cells, label_sizes, cluster_siz
     ON clusters.partition_key IS NOT DISTINCT FROM cell.partition_key
     AND clusters.cluster IS NOT DISTINCT FROM cell.cluster;
 
--- One row per partition: n_labels; label_pairs, the ordered pairs of rows with the same label; and
--- in_majority_clusters, the rows in the majority cluster of their label.
+-- One row per partition_key with sums over its labels: n_labels; label_pairs, the ordered pairs of
+-- rows with the same label; and in_majority_clusters, the rows in the majority cluster of their
+-- label.
 CREATE OR REPLACE MACRO clustereval._label_totals(label_sizes) AS TABLE
   SELECT
     partition_key,
@@ -195,8 +198,9 @@ CREATE OR REPLACE MACRO clustereval._label_totals(label_sizes) AS TABLE
   FROM query_table(label_sizes)
   GROUP BY partition_key;
 
--- One row per partition: n_clusters; cluster_pairs, the ordered pairs of rows in the same cluster;
--- and in_majority_labels, the rows with the majority label of their cluster.
+-- One row per partition_key with sums over its clusters: n_clusters; cluster_pairs, the ordered
+-- pairs of rows in the same cluster; and in_majority_labels, the rows with the majority label of
+-- their cluster.
 CREATE OR REPLACE MACRO clustereval._cluster_totals(cluster_sizes) AS TABLE
   SELECT
     partition_key,

@@ -81,8 +81,8 @@ CREATE OR REPLACE MACRO clustereval._blanc_f_score(tp, fp, fn, tn, beta) AS
     ) / 2.0
   END;
 
--- One row per partition: n_cells, and lea_precision_rows and lea_recall_rows, the sums over
--- clusters and over labels of size times LEA resolution.
+-- One row per partition_key with sums of LEA resolutions: n_cells, and lea_precision_rows and
+-- lea_recall_rows, the sums over clusters and over labels of size times LEA resolution.
 CREATE OR REPLACE MACRO clustereval._lea_totals(sized_cells) AS TABLE
   SELECT
     partition_key,

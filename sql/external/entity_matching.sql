@@ -76,7 +76,8 @@ CREATE OR REPLACE MACRO clustereval._generalized_merge_distance(
   clustereval._edit_cost(split_cost, n_cells, n_clusters, fp, hl, total)
   + clustereval._edit_cost(merge_cost, n_cells, n_labels, fn, hc, total);
 
--- One row per partition: closest_labels, the sum over labels of the best Jaccard index.
+-- One row per partition_key with a sum over its labels: closest_labels, the sum over labels of the
+-- best Jaccard index.
 CREATE OR REPLACE MACRO clustereval._closest_label_totals(sized_cells) AS TABLE
   -- The best Jaccard index of each label with a cluster.
   WITH closest AS (
@@ -90,7 +91,8 @@ CREATE OR REPLACE MACRO clustereval._closest_label_totals(sized_cells) AS TABLE
   FROM closest
   GROUP BY partition_key;
 
--- One row per partition: closest_clusters, the sum over clusters of the best Jaccard index.
+-- One row per partition_key with a sum over its clusters: closest_clusters, the sum over clusters
+-- of the best Jaccard index.
 CREATE OR REPLACE MACRO clustereval._closest_cluster_totals(sized_cells) AS TABLE
   -- The best Jaccard index of each cluster with a label.
   WITH closest AS (

@@ -16,8 +16,8 @@ CREATE OR REPLACE MACRO clustereval._valid_resolution_options(
     ELSE clustereval._valid_beta(beta, clustereval._valid_noise(noise, noise_as))
   END;
 
--- One row per partition: cell_remainders and cell_factorials, the sums of _factorial_remainder(n)
--- and of ln(n!) over the cells. Equal numbers are summed once.
+-- One row per partition_key with sums over its cells: cell_remainders and cell_factorials, the sums
+-- of _factorial_remainder(n) and of ln(n!) over the cells. Equal numbers are summed once.
 CREATE OR REPLACE MACRO clustereval._cell_remainder_totals(sized_cells) AS TABLE
   -- Numbers of cells by partition and number of rows.
   WITH cell_histogram AS (
@@ -32,10 +32,10 @@ CREATE OR REPLACE MACRO clustereval._cell_remainder_totals(sized_cells) AS TABLE
   FROM cell_histogram
   GROUP BY partition_key;
 
--- One row per partition: partition_key and the statistics from which all measures of
--- entity_resolution_report are computed: those of _statistics_of_groups, except for the expected
--- information and what only class_f_measure and the purities need; the columns of the macros that
--- are joined; and reduced, the reduced mutual information.
+-- One row per partition with the statistics of its measures: partition_key and the statistics from
+-- which all measures of entity_resolution_report are computed: those of _statistics_of_groups,
+-- except for the expected information and what only class_f_measure and the purities need; the
+-- columns of the macros that are joined; and reduced, the reduced mutual information.
 CREATE OR REPLACE MACRO clustereval._resolution_statistics_of_groups(groups) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
   -- The groups that are scored, which are the cells of the contingency table.

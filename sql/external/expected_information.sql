@@ -134,8 +134,9 @@ CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, e
 -- Tables of sizes
 ---------------------------------------------------------------------------------------------------
 
--- The 18 sizes that stand for all sizes from 64 to 128: position, a whole number near a Chebyshev
--- point, and weight, its barycentric weight in the polynomial through all of them.
+-- The 18 sizes that stand for all sizes from 64 to 128 in _reduced_sizes, one per row: position, a
+-- whole number near a Chebyshev point, and weight, its barycentric weight in the polynomial through
+-- all of them.
 CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   -- Nodes up to the middle of the range, with their weights.
   WITH lower AS (
@@ -154,9 +155,9 @@ CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   -- The upper half mirrors the lower half.
   SELECT 192.0 - position, -weight FROM lower;
 
--- The distinct sizes of labels and clusters, reduced to fewer: partition_key, is_label, size (rows)
--- and multiplicity. In each range 64 .. 128, 128 .. 256, ... with more than 32 sizes of a partition
--- and side, 18 whole numbers replace the sizes. Their multiplicities are real numbers that give the
+-- Sizes of labels and clusters, reduced to fewer: partition_key, is_label, size (rows) and
+-- multiplicity. In each range 64 .. 128, 128 .. 256, ... with more than 32 sizes of a partition and
+-- side, 18 whole numbers replace the sizes. Their multiplicities are real numbers that give the
 -- same sum of any polynomial of degree 17 over the sizes, and to 1e-14 the same sum of the terms of
 -- the expected mutual information. In both tables, a row stands for copies labels or clusters.
 CREATE OR REPLACE MACRO clustereval._reduced_sizes(label_sizes, cluster_sizes) AS TABLE
@@ -221,8 +222,8 @@ CREATE OR REPLACE MACRO clustereval._reduced_sizes(label_sizes, cluster_sizes) A
   FROM node_shares
   GROUP BY partition_key, is_label, unit, position;
 
--- One row per distinct pair of sizes (n, a, b) and node of its sum: stride, x1, the overlap at the
--- node, and d, its difference from the expected overlap.
+-- One row per distinct pair of sizes and node of its sum: stride, x1, the overlap at the node, and
+-- d, its difference from the expected overlap.
 CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
   -- Pairs of sizes with the range and the center of their overlaps.
   WITH centers AS (
@@ -268,9 +269,9 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
   FROM plans
   JOIN ranges ON ranges.n_nodes = CAST(below + above + 1 AS BIGINT);
 
--- One row per distinct pair of sizes (n, a, b): its terms of the expected mutual information (emi)
--- and of the expected conditional entropies. Each stage has only the columns that later stages
--- need, since every column takes time.
+-- One row per distinct pair of sizes (n, a, b) with its expectations: its terms of the expected
+-- mutual information (emi) and of the expected conditional entropies. Each stage has only the
+-- columns that later stages need, since every column takes time.
 CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
   -- Overlaps x1 to x4 of the 2 x 2 table at each node, and their means m1 to m4.
   WITH tables AS (
@@ -354,8 +355,9 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
     END AS expected_cluster_entropy_given_label
   FROM pair_sums;
 
--- One row per partition: emi and both conditional entropies expected for random labelings of the
--- same sizes, in nats. A row of label_sizes or cluster_sizes stands for copies labels or clusters.
+-- One row per partition with its information expected by chance: emi and both conditional entropies
+-- expected for random labelings of the same sizes, in nats. A row of label_sizes or cluster_sizes
+-- stands for copies labels or clusters.
 CREATE OR REPLACE MACRO clustereval._expected_totals(
   row_counts, label_sizes, cluster_sizes
 ) AS TABLE

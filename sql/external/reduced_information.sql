@@ -136,7 +136,7 @@ CREATE OR REPLACE MACRO clustereval._normalized_reduced_mutual_info_score(
     ))
   END;
 
--- One row per partition, kind and size of a group: size, times of which there are, and y, as
+-- One row per partition_key, kind and size of a group: size, times of which there are, and y, as
 -- DOUBLE. ln of the number of contingency tables is the sum of times x _log_choose(size, y). The
 -- sum of times x _log_excess(y + 1, size), counted negatively, is the reduced information of all
 -- rows minus the sum of ln(n!) over the cells. The kinds 'label', 'cluster' and 'total' are for
@@ -204,11 +204,11 @@ CREATE OR REPLACE MACRO clustereval._table_terms(
   FROM sizes
   JOIN options ON options.partition_key IS NOT DISTINCT FROM sizes.partition_key;
 
--- One row per partition: label_remainders and cluster_remainders; label_factorials, the sum of
--- ln(a!) over labels of a rows; log_tables, ln of the number of tables, and table_excess (see
--- _table_terms); label_tables and label_excess, the same for tables of the labels with themselves.
--- totals names a CTE with total, n_labels, n_clusters, label_pairs and cluster_pairs per partition.
--- Equal sizes are summed once.
+-- One row per partition_key with sums over the sizes of its groups: label_remainders and
+-- cluster_remainders; label_factorials, the sum of ln(a!) over labels of a rows; log_tables, ln of
+-- the number of tables, and table_excess (see _table_terms); label_tables and label_excess, the
+-- same for tables of the labels with themselves. totals names a CTE with total, n_labels,
+-- n_clusters, label_pairs and cluster_pairs per partition. Equal sizes are summed once.
 CREATE OR REPLACE MACRO clustereval._table_totals(label_sizes, cluster_sizes, totals) AS TABLE
   -- Numbers of labels by partition and size.
   WITH label_histogram AS (

@@ -95,11 +95,11 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
   FROM cell_terms
   GROUP BY partition_key;
 
--- One row per partition with the statistics of all metrics of external_report. total, n_dropped and
--- n_noise count rows. tp, fp, fn, tn and fn_minus_fp are unordered pairs of rows, as DOUBLE. mi and
--- the conditional entropies, which formulas call hl and hc, are in nats; emi and the expected_...
--- are the expectations of these three for random labelings, NULL if adjusted is FALSE. matched_rows
--- is that of _match_totals, the rest are those of _label_totals, _cluster_totals and _cell_totals.
+-- One row per partition with the statistics of its scores. total, n_dropped and n_noise count rows.
+-- tp, fp, fn, tn and fn_minus_fp are unordered pairs of rows, as DOUBLE. mi and the conditional
+-- entropies, which formulas call hl and hc, are in nats; emi and the expected_... are the
+-- expectations of these three for random labelings, NULL if adjusted is FALSE. matched_rows is that
+-- of _match_totals, the rest are those of _label_totals, _cluster_totals and _cell_totals.
 CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
   -- The groups that are scored, which are the cells of the contingency table.
@@ -160,9 +160,9 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
     precision_rows, recall_rows, similar_rows, exact_matches
   FROM totals;
 
--- All columns of external_report, from parameters that are not checked here. If adjusted is FALSE,
--- adjusted_mutual_info_score and expected_mutual_info are NULL: external_report drops them by
--- COLUMNS, which only DuckDB has; to_sql translates this macro.
+-- One row per partition: all columns of external_report, from parameters that are not checked here.
+-- If adjusted is FALSE, adjusted_mutual_info_score and expected_mutual_info are NULL:
+-- external_report drops them by COLUMNS, which only DuckDB has; to_sql translates this macro.
 CREATE OR REPLACE MACRO clustereval._external_report(
   tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
 ) AS TABLE
@@ -314,10 +314,10 @@ CREATE OR REPLACE MACRO clustereval._check_record_ids(records) AS TABLE
   END AS n_faults
   FROM __ce_twice;
 
--- One row per row of tbl that is scored: partition_key, id, label, cluster (NULL for singletons),
--- label_size, cluster_size, and n, the rows that have both. If count_unlabeled is TRUE,
--- cluster_size includes rows without a label. noise and noise_as are not checked here. Raises the
--- error of _check_record_ids.
+-- One row per row of the table tbl that is scored: partition_key, id, label, cluster (NULL for
+-- singletons), label_size, cluster_size, and n, the rows that have both. If count_unlabeled is
+-- TRUE, cluster_size includes rows without a label. noise and noise_as are not checked here. Raises
+-- the error of _check_record_ids.
 CREATE OR REPLACE MACRO clustereval._record_sizes(
   tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
 ) AS TABLE

@@ -69,7 +69,8 @@ CREATE OR REPLACE MACRO clustereval._exact_match_recall(exact_matches, n_labels)
 CREATE OR REPLACE MACRO clustereval._exact_match_f_score(exact_matches, n_labels, n_clusters) AS
   clustereval._ratio(2 * exact_matches, n_labels + n_clusters);
 
--- One row per partition: matched_rows, the sum over labels of label_size x best F1 score.
+-- One row per partition_key with a sum over its labels: matched_rows, the sum over labels of
+-- label_size x best F1 score.
 CREATE OR REPLACE MACRO clustereval._match_totals(sized_cells) AS TABLE
   -- Size times best F1 score of each label.
   WITH best_matches AS (
