@@ -33,6 +33,11 @@ COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in th
 CREATE OR REPLACE MACRO clustereval._raise(message) AS
   [NULL][CAST(CAST(message AS ENUM ('accepted argument')) AS TINYINT)];
 
+-- x as text for an error message, 'NULL' for NULL.
+CREATE OR REPLACE MACRO clustereval._show_value(x) AS coalesce(CAST(x AS VARCHAR), 'NULL');
+-- x, a text, in quotes for an error message, NULL for NULL.
+CREATE OR REPLACE MACRO clustereval._quote_value(x) AS coalesce('''' || x || '''', 'NULL');
+
 -- Raises the error of a macro that only says where to find column_name, a column of the table macro
 -- `report`, whose first arguments are the names `arguments`. Without such macros, which are in
 -- sql/columns.sql, DuckDB would suggest a private macro of a similar name.
@@ -60,16 +65,14 @@ CREATE OR REPLACE MACRO clustereval._given_column(parameter, given) AS {
   'type': typeof(any_value(given))
 };
 
--- TRUE if `argument`, the text of an argument in any_value(), is a string literal, such as 'label'
--- in place of the column label.
+-- TRUE if `argument`, the text of an argument in any_value(), is a string literal.
 CREATE OR REPLACE MACRO clustereval._is_quoted(argument) AS starts_with(argument, 'any_value(''');
 
 -- Pattern of the names, as typeof() returns them, of the types of numbers.
 CREATE OR REPLACE MACRO clustereval._number_types() AS
   '^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\))$';
 
--- Text of what is wrong with the user's argument `given`, a struct of _given_column; NULL if
--- nothing is. A string literal is not a column, and vectors are not labels or clusters.
+-- What is wrong with `given`, a struct of _given_column; NULL if nothing is.
 CREATE OR REPLACE MACRO clustereval._column_fault(given) AS
   CASE
     WHEN clustereval._is_quoted(given['argument'])
@@ -96,7 +99,7 @@ CREATE OR REPLACE MACRO clustereval._check_columns(x, columns) AS
     x
   );
 
--- Like _check_columns, for one column: `given`, the user's argument of `parameter`.
+-- _check_columns for one column.
 CREATE OR REPLACE MACRO clustereval._check_column(x, parameter, given) AS
   clustereval._check_columns(x, [clustereval._given_column(parameter, given)]);
 
@@ -132,8 +135,7 @@ CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
 CREATE OR REPLACE MACRO clustereval._cast_like(x, other) AS
   try(cast_to_type([CAST(x AS VARCHAR)], [other])[1]);
 
--- Identifier of a row: the value id of the user's column, or, if the user named no such column
--- (`unnamed` is TRUE), the row number `number` in the type of id.
+-- The value id of the user's column, or, without one, the row number in the type of id.
 CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
   CASE WHEN unnamed THEN clustereval._cast_like(number, id) ELSE id END;
 
@@ -150,9 +152,8 @@ CREATE OR REPLACE MACRO clustereval._type_advice(type_1, type_2) AS
 CREATE OR REPLACE MACRO clustereval._repeated_id_advice() AS
   '; if ids repeat across sources, give a struct of source and id';
 
--- Window: the number of a row from 1, which distinguishes the rows of a table. Other engines have
--- to sort for such numbers, so there the user's column id of row identifiers is the key instead,
--- unless noise_as is 'singletons', because singletons need numbers.
+-- Window: the number of a row, from 1. Other engines have to sort for it, so there the user's
+-- column id is the key instead, unless noise_as is 'singletons', because singletons need numbers.
 CREATE OR REPLACE MACRO clustereval._row_key(id, noise_as) AS row_number() OVER ();
 
 ---------------------------------------------------------------------------------------------------
@@ -171,7 +172,7 @@ CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
         'weight: expected a column, got the quoted string ', alias(x), '; write it without quotes'
       )
       ELSE concat(
-        'weight: expected whole numbers >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL'),
+        'weight: expected whole numbers >= 0, got ', clustereval._show_value(x),
         '; a weight is how many times its row counts'
       )
     END)
@@ -191,13 +192,12 @@ CREATE OR REPLACE MACRO clustereval._check_total_weight(n, total) AS
     ELSE n
   END;
 
--- TRUE if the user's argument x is its default NULL, FALSE if it is a column. This is decided
--- before the query runs, so that a branch of the query can be left out.
+-- TRUE if the user's argument x is its default NULL, not a column. This is decided before the query
+-- runs, so that a branch of the query can be left out.
 CREATE OR REPLACE MACRO clustereval._is_left_out(x) AS
   x IS NULL AND coalesce(alias(x), '') = 'NULL';
 
--- x, the value that marks noise, in the type of the column cluster, or NULL if it cannot be
--- converted.
+-- x, the value that marks noise, in the type of the column cluster, or NULL.
 CREATE OR REPLACE MACRO clustereval._cast_noise(x, cluster) AS clustereval._cast_like(x, cluster);
 
 -- TRUE if x, the value that marks noise, is not NULL and cannot be converted to the type of the
@@ -215,12 +215,6 @@ CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
     FALSE
   );
 
--- TRUE if `cluster_type`, the name of a type, is an enumeration, and `type` is the type of a text
--- or a number. If the enumeration lacks a name, no row has this name.
-CREATE OR REPLACE MACRO clustereval._is_possible_name(type, cluster_type) AS
-  starts_with(cluster_type, 'ENUM(')
-  AND NOT regexp_matches(type, '^(BOOLEAN|STRUCT|MAP|UNION)|\]$');
-
 -- x, any value, passed through unless a check fails. Raises an error if `noise`, the value that
 -- marks noise, cannot be converted to the type of the column cluster without a change. The macro is
 -- an aggregate, for use after HAVING or over no rows. The check depends only on the type, and it is
@@ -231,7 +225,11 @@ CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
     WHEN list_transform(
       [any_value(cluster)], lambda __ce_value: clustereval._is_foreign(noise, __ce_value)
     )[1]
-      AND NOT clustereval._is_possible_name(typeof(noise), typeof(any_value(cluster)))
+      -- If an enumeration lacks a name, no row has this name.
+      AND NOT (
+        starts_with(typeof(any_value(cluster)), 'ENUM(')
+        AND NOT regexp_matches(typeof(noise), '^(BOOLEAN|STRUCT|MAP|UNION)|\]$')
+      )
     THEN error(concat(
       'noise: expected a value of the type of cluster (', typeof(any_value(cluster)), '), got ''',
       CAST(noise AS VARCHAR), ''' (', typeof(noise), ')'
@@ -239,8 +237,7 @@ CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
     ELSE x
   END;
 
--- TRUE if cluster, the cluster of a row, equals the value `noise` that marks noise; otherwise
--- FALSE, even if either is NULL.
+-- TRUE if cluster equals the value `noise`; otherwise FALSE, even if either is NULL.
 CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
   coalesce(cluster = clustereval._cast_noise(noise, cluster), FALSE);
 
@@ -255,9 +252,8 @@ CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
 CREATE OR REPLACE MACRO clustereval._check_options(query_text) AS
   (SELECT valid FROM query(query_text));
 
--- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error if the option
--- noise_as is unknown, if it is NULL while a value that marks `noise` is given, and if it is not
--- 'cluster' while noise is NULL.
+-- Text of the query SELECT TRUE AS valid. Raises an error if noise_as is unknown, NULL with a value
+-- of noise, or not 'cluster' without one.
 CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
   CASE
     WHEN noise_as NOT IN ('cluster', 'drop', 'singletons')
@@ -277,9 +273,7 @@ CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
     ELSE 'SELECT TRUE AS valid'
   END;
 
--- Text of the query SELECT TRUE AS valid, for _check_options to run, for a table whose rows belong
--- to clusters. Raises an error if the option noise_as is 'singletons', and the same errors as
--- _valid_noise for other invalid values of the two options.
+-- _valid_noise for a table whose rows belong to clusters, which also rejects 'singletons'.
 CREATE OR REPLACE MACRO clustereval._valid_noise_of_clusters(noise, noise_as) AS
   CASE
     WHEN noise_as = 'singletons'
@@ -295,19 +289,23 @@ CREATE OR REPLACE MACRO clustereval._valid_noise_of_clusters(noise, noise_as) AS
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
--- x, the weight beta of recall in an F score, as DOUBLE. Raises an error unless it is a number >=
--- 0.
+-- query_text, a text for _check_options. Raises an error unless beta is a number >= 0.
+CREATE OR REPLACE MACRO clustereval._valid_beta(beta, query_text) AS
+  CASE
+    WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e150)
+    THEN error(concat('beta: expected a number >= 0, got ', clustereval._show_value(beta)))
+    ELSE query_text
+  END;
+
+-- x, the weight beta of recall, as DOUBLE. Raises an error unless it is a number >= 0.
 CREATE OR REPLACE MACRO clustereval._check_beta(x) AS
   CASE
     WHEN x IS NULL OR NOT (x >= 0 AND x < 1e150)
     THEN clustereval._raise(
-      concat('beta: expected a number >= 0, got ', coalesce(CAST(x AS VARCHAR), 'NULL'))
+      concat('beta: expected a number >= 0, got ', clustereval._show_value(x))
     )
     ELSE CAST(x AS DOUBLE)
   END;
-
--- x as text for an error message, 'NULL' for NULL.
-CREATE OR REPLACE MACRO clustereval._show_value(x) AS coalesce(CAST(x AS VARCHAR), 'NULL');
 
 -- TRUE if x, a number or a text, is a whole number >= `least` and < 1e15; FALSE for NULL too.
 CREATE OR REPLACE MACRO clustereval._is_whole_number(x, least) AS

@@ -28,21 +28,19 @@ CREATE OR REPLACE MACRO clustereval._count_pairs(n) AS
 -- Aggregate: sum of a column x of floating-point numbers with Kahan's correction; a plain sum of
 -- 1e6 terms can be off by 1e-11.
 CREATE OR REPLACE MACRO clustereval._compensated_sum(x) AS fsum(x);
--- Sum of a list x of floating-point numbers with Kahan's correction; a plain sum of 1e6 terms can
--- be off by 1e-11.
+-- The same for a list x.
 CREATE OR REPLACE MACRO clustereval._compensated_list_sum(x) AS list_aggregate(x, 'fsum');
 
--- Aggregate over the rows that meet `condition`: the `value` in the row with the smallest `key`. In
--- a tie it is the lowest value, where NULL comes last. NULL if there is no such row.
+-- Aggregate over the rows that meet `condition`: the `value` in the row with the smallest `key`, in
+-- a tie the lowest, NULL last.
 CREATE OR REPLACE MACRO clustereval._value_at_least_key(value, key, condition) AS
   (MIN({'key': key, 'value': value}) FILTER (WHERE condition))['value'];
--- Like the macro above, for a value that is a whole number >= 0. An engine may have a faster form
--- for such numbers.
+-- The same for a whole number >= 0, for which an engine may have a faster form.
 CREATE OR REPLACE MACRO clustereval._number_at_least_key(number, key, condition) AS
   clustereval._value_at_least_key(number, key, condition);
 
--- x, a mean of numbers from low to high, clamped to this range, so that the mean of equal numbers
--- is exactly that number.
+-- x clamped to the range from low to high, so that the mean of equal numbers is exactly that
+-- number.
 CREATE OR REPLACE MACRO clustereval._clamp(x, low, high) AS LEAST(GREATEST(x, low), high);
 
 -- x / y as DOUBLE, NULL if y is 0.
@@ -85,18 +83,16 @@ CREATE OR REPLACE MACRO clustereval._log1p(x) AS
 -- x, a DOUBLE, or NULL if x is infinite or NaN, because a quotient or a square may overflow.
 CREATE OR REPLACE MACRO clustereval._finite_or_null(x) AS CASE WHEN isfinite(x) THEN x END;
 
--- exp(x), or NULL if exp(x) is outside the normal range of DOUBLE. The macro computes determinants
--- from their logarithms x, where 0 would mean that the matrix is singular.
+-- exp(x), or NULL outside the normal range of DOUBLE. Determinants are computed from their
+-- logarithms x, where 0 would mean that the matrix is singular.
 CREATE OR REPLACE MACRO clustereval._finite_exp(x) AS
   CASE WHEN x BETWEEN -708 AND 709 THEN exp(x) END;
 
--- 2^x as DOUBLE, exact for whole x from 0 to 40, made of FLOOR, EXP and LN, which other engines
--- have, too.
+-- 2^x as DOUBLE, exact for whole x from 0 to 40, made of functions that other engines have, too.
 CREATE OR REPLACE MACRO clustereval._power_of_2(x) AS FLOOR(EXP(x * LN(2.0)) + 0.5);
 
--- Loader's deviance x ln(x / m) + m - x >= 0 of a count x from its mean m, as DOUBLE. The
--- parameters d = x - m and v = d / (x + m) come from the caller, which can compute d without loss
--- of digits.
+-- Loader's deviance x ln(x / m) + m - x >= 0 of a count x from its mean m, as DOUBLE, where d = x -
+-- m, which the caller computes without loss of digits, and v = d / (x + m).
 CREATE OR REPLACE MACRO clustereval._deviance(x, m, d, v) AS
   CASE
     WHEN abs(v) < 0.1 THEN v * (d + 2.0 * x * (v * v) * clustereval._atanh_tail(v * v))
@@ -121,10 +117,6 @@ CREATE OR REPLACE MACRO clustereval._percent_as_text(x) AS
     )
   END;
 
--- x >= 0, below 1e15, as the text of the nearest whole number.
-CREATE OR REPLACE MACRO clustereval._whole_as_text(x) AS
-  concat(CAST(FLOOR(x + 0.5) AS BIGINT), '');
-
 -- x, of a size below 1e15, as text with two decimals.
 CREATE OR REPLACE MACRO clustereval._decimals_as_text(x) AS
   concat(
@@ -133,8 +125,7 @@ CREATE OR REPLACE MACRO clustereval._decimals_as_text(x) AS
     lpad(CAST(CAST(FLOOR(100 * abs(x) + 0.5) AS BIGINT) % 100 AS VARCHAR), 2, '0')
   );
 
--- x, which is below `most`, as text with two decimals; for example 'just below 0.25' if x would
--- round to `most` = 0.25.
+-- x as text with two decimals, or 'just below 0.25' if it would round to `most` = 0.25.
 CREATE OR REPLACE MACRO clustereval._decimals_below(x, most) AS
   CASE
     WHEN x >= most - 0.005 THEN concat('just below ', most)
@@ -160,8 +151,7 @@ CREATE OR REPLACE MACRO clustereval._central_normal_quantile(q, r) AS
     + 5.3941960214247511077e3) * r + 6.8718700749205790830e2) * r
     + 4.2313330701600911252e1) * r + 1.0e0);
 
--- The quotient of two polynomials in r = sqrt(-ln(tail)) - 1.6, for tails of exp(-25) to 0.075 (AS
--- 241).
+-- Two polynomials in r = sqrt(-ln(tail)) - 1.6, for tails of exp(-25) to 0.075 (AS 241).
 CREATE OR REPLACE MACRO clustereval._outer_normal_quantile(r) AS
   (((((((7.74545014278341407640e-4 * r + 2.27238449892691845833e-2) * r
     + 2.41780725177450611770e-1) * r + 1.27045825245236838258e0) * r
@@ -183,8 +173,7 @@ CREATE OR REPLACE MACRO clustereval._far_normal_quantile(r) AS
     + 1.48753612908506148525e-2) * r + 1.36929880922735805310e-1) * r
     + 5.99832206555887937690e-1) * r + 1.0e0);
 
--- The number that a standard normal one exceeds with probability `tail`, where 0 < tail < 0.5; the
--- parameter q is 0.5 - tail.
+-- What a standard normal number exceeds with probability tail = 0.5 - q < 0.5.
 CREATE OR REPLACE MACRO clustereval._normal_quantile_of_tail(q, tail) AS
   CASE
     WHEN q <= 0.425 THEN clustereval._central_normal_quantile(q, 0.180625e0 - q * q)
@@ -192,10 +181,9 @@ CREATE OR REPLACE MACRO clustereval._normal_quantile_of_tail(q, tail) AS
     ELSE clustereval._far_normal_quantile(sqrt(-ln(tail)) - 5.0e0)
   END;
 
--- z such that a standard normal number lies between -z and z with probability `confidence`, from 0
--- to 1, both excluded: the quantile of (1 + confidence) / 2. Wichura's algorithm AS 241 (PPND16),
--- with a relative error of 1e-16. The lower tail (1 - confidence) / 2 is computed first, since it
--- keeps its digits if confidence is near 1.
+-- z such that a standard normal number lies between -z and z with probability `confidence`.
+-- Wichura's algorithm AS 241 (PPND16), with a relative error of 1e-16. The lower tail is computed
+-- first, since it keeps its digits if confidence is near 1.
 CREATE OR REPLACE MACRO clustereval._normal_quantile(confidence) AS
   clustereval._normal_quantile_of_tail(
     CAST(confidence AS DOUBLE) / 2, (1 - CAST(confidence AS DOUBLE)) / 2
@@ -205,10 +193,9 @@ CREATE OR REPLACE MACRO clustereval._normal_quantile(confidence) AS
 -- Student's t
 ---------------------------------------------------------------------------------------------------
 
--- Degrees of freedom of a variance by Satterthwaite's approximation, NULL for n < 2. The variance
--- is a sum of n squares; squares is this sum, and fourths the sum of the fourth powers. If few
--- terms are much larger than the others, there are about twice as many degrees of freedom as large
--- terms.
+-- Degrees of freedom of a variance, a sum of n squares, by Satterthwaite's approximation, from the
+-- sums of the squares and of the fourth powers; NULL for n < 2. If few terms are much larger than
+-- the others, there are about twice as many degrees of freedom as large terms.
 CREATE OR REPLACE MACRO clustereval._estimate_freedom(squares, fourths, n) AS
   CASE
     WHEN n > 1

@@ -19,8 +19,7 @@ CREATE OR REPLACE MACRO clustereval._far_ratio() AS 10;
 CREATE OR REPLACE MACRO clustereval._are_many(n_affected, total) AS
   20 * clustereval._widen(n_affected) >= total;
 
--- A share as a percentage, where one that would round to the limit that it is below or above says
--- so.
+-- A share as a percentage that says so if it would round to its limit.
 CREATE OR REPLACE MACRO clustereval._percent_below(share, most) AS
   CASE
     WHEN share >= most - 0.005 THEN concat('just below ', clustereval._percent_as_text(most))
@@ -36,7 +35,7 @@ CREATE OR REPLACE MACRO clustereval._percent_above(share, least) AS
 CREATE OR REPLACE MACRO clustereval._whole_above(x, least) AS
   CASE
     WHEN x < least + 0.5 THEN concat('just over ', least)
-    ELSE clustereval._whole_as_text(x)
+    ELSE concat(CAST(FLOOR(x + 0.5) AS BIGINT), '')
   END;
 
 -- TRUE if x, a cluster or a label, is a name that clusterings give to noise.
@@ -55,8 +54,7 @@ CREATE OR REPLACE MACRO clustereval._noise_advice(kind) AS
     ELSE 'make it NULL, so that these rows are left out'
   END;
 
--- The finding about a cluster or a label that looks like noise. kind is the word for it, n its
--- number of rows, and unit the word for a row.
+-- The finding about n rows of a cluster or a label, the kind, that looks like noise.
 CREATE OR REPLACE MACRO clustereval._unnamed_noise_as_text(kind, n, unit) AS
   concat(
     'it is counted as a ', kind, ' of ', clustereval._count_as_text(n, unit), '; if it is noise, ',
@@ -67,8 +65,7 @@ CREATE OR REPLACE MACRO clustereval._unnamed_noise_as_text(kind, n, unit) AS
 CREATE OR REPLACE MACRO clustereval._unknown_noise_as_text(noise) AS
   concat('no row has cluster ', CAST(noise AS VARCHAR), ', the value of noise');
 
--- Those of the clusters x of a group that look like noise, such as '-1 (70 rows)', or NULL. n is
--- the number of rows of x, and unit the word for a row.
+-- Those of the clusters x of n rows that look like noise, such as '-1 (70 rows)', or NULL.
 CREATE OR REPLACE MACRO clustereval._noise_names(x, n, unit) AS
   string_agg(
     CASE
@@ -140,8 +137,7 @@ CREATE OR REPLACE MACRO clustereval._severity_of_left_out(n, whole) AS
     ELSE 'note'
   END;
 
--- The end of a finding about rows that are left out: which rows the scores are of. n is the number
--- of rows that are left, and unit the word for a row.
+-- The end of a finding about rows that are left out: of which n rows the scores are.
 CREATE OR REPLACE MACRO clustereval._rest_as_text(n, unit) AS
   CASE
     WHEN n = 0 THEN ''
@@ -151,12 +147,10 @@ CREATE OR REPLACE MACRO clustereval._rest_as_text(n, unit) AS
     )
   END;
 
--- Findings on the rows of a partition and the sizes of its clusters: one row per finding, with
--- partition_key, place (the order of findings), severity, code, cluster, n, value and finding.
--- row_counts: rows with partition_key, total, n_dropped, n_noise, n_clusters and total_noise, the
--- number of rows that are counted or are noise. cluster_sizes: rows with partition_key, cluster and
--- cluster_size. noise is the user's option, unit is the word for a row, and complement is the word
--- for what a dropped row lacks.
+-- Findings on the rows of a partition and the sizes of its clusters: partition_key, place (their
+-- order), severity, code, cluster, n, value and finding. row_counts: partition_key, total,
+-- n_dropped, n_noise, n_clusters and total_noise, the rows that are counted or noise. unit is the
+-- word for a row, and complement for what a dropped row lacks.
 CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
   row_counts, cluster_sizes, noise, unit, complement
 ) AS TABLE

@@ -7,8 +7,7 @@
 -- Formulas. NULL if a denominator is 0; all is tp + fp + fn + tn.
 ---------------------------------------------------------------------------------------------------
 
--- (tp + tn - fp - fn) / (tp + fp + fn + tn): the share of pairs on which label and cluster agree,
--- minus the share on which they disagree; NULL for 0 / 0.
+-- The share of pairs on which label and cluster agree, minus the share on which they disagree.
 CREATE OR REPLACE MACRO clustereval._hubert_index(tp, fp, fn, tn) AS
   (tp + tn - fp - fn) / NULLIF(tp + fp + fn + tn, 0);
 
@@ -16,20 +15,19 @@ CREATE OR REPLACE MACRO clustereval._hubert_index(tp, fp, fn, tn) AS
 CREATE OR REPLACE MACRO clustereval._kulczynski_index(tp, fp, fn, tn) AS
   (tp / NULLIF(tp + fp, 0) + tp / NULLIF(tp + fn, 0)) / 2.0;
 
--- (fn - fp) / sqrt(fn + fp), the signed root of McNemar's statistic; NULL for 0 / 0. The parameter
--- fn_minus_fp is fn - fp computed from integers, because it may be far smaller than either.
+-- The signed root of McNemar's statistic. fn_minus_fp is computed from integers, because it may be
+-- far smaller than either.
 CREATE OR REPLACE MACRO clustereval._mcnemar_index(tp, fp, fn, tn, fn_minus_fp) AS
   fn_minus_fp / NULLIF(sqrt(fn + fp), 0);
 
--- Pearson correlation of the indicators "same label" and "same cluster" over all pairs of rows;
--- NULL if either is constant.
+-- Pearson correlation of the indicators "same label" and "same cluster" over all pairs.
 CREATE OR REPLACE MACRO clustereval._phi_index(tp, fp, fn, tn) AS
   (tp * tn - fn * fp) / NULLIF(sqrt((tp + fn) * (tp + fp)) * sqrt((fn + tn) * (fp + tn)), 0);
 
--- Angle between the partitions as a share of a half turn, arccos(phi) / pi with phi = _phi_index; 0
--- for equal partitions, otherwise NULL where phi is. The arc cosine of a number near 1 would lose
--- half of the digits; tan(angle) = sqrt(1 - phi^2) / phi has the numerator sqrt(all (tp tn (fp +
--- fn) + fp fn (tp + tn))), a sum of products, where all = tp + fp + fn + tn.
+-- Angle between the partitions as a share of a half turn, arccos(phi) / pi; 0 for equal partitions,
+-- otherwise NULL where phi is. The arc cosine of a number near 1 would lose half of the digits;
+-- tan(angle) = sqrt(1 - phi^2) / phi has the numerator sqrt(all (tp tn (fp + fn) + fp fn (tp +
+-- tn))), a sum of products.
 CREATE OR REPLACE MACRO clustereval._correlation_distance(tp, fp, fn, tn) AS
   CASE
     WHEN fp + fn = 0 THEN 0.0
@@ -39,38 +37,31 @@ CREATE OR REPLACE MACRO clustereval._correlation_distance(tp, fp, fn, tn) AS
     ) / 3.141592653589793
   END;
 
--- (tp + tn) / (tp + tn + 2 (fp + fn)): the share of pairs on which label and cluster agree, where
--- pairs on which they disagree count twice; NULL for 0 / 0.
+-- The share of pairs on which label and cluster agree; disagreements count twice.
 CREATE OR REPLACE MACRO clustereval._rogers_tanimoto_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + 2 * (fp + fn), 0);
 
--- tp / (tp + fp + fn + tn): the share of all pairs of rows that have the same label and the same
--- cluster; NULL for 0 / 0.
+-- The share of all pairs of rows that have the same label and the same cluster.
 CREATE OR REPLACE MACRO clustereval._russell_rao_index(tp, fp, fn, tn) AS
   tp / NULLIF(tp + fp + fn + tn, 0);
 
--- tp / (tp + 2 (fp + fn)): the Jaccard index of pairs, where pairs on which label and cluster
--- disagree count twice; NULL for 0 / 0.
+-- The Jaccard index of pairs, where disagreements count twice.
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_1_index(tp, fp, fn, tn) AS
   tp / NULLIF(tp + 2 * (fp + fn), 0);
 
--- (tp + tn) / (tp + tn + (fp + fn) / 2): the share of pairs on which label and cluster agree,
--- where pairs on which they disagree count half; NULL for 0 / 0.
+-- The share of pairs on which label and cluster agree; disagreements count half.
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_2_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + (fp + fn) / 2, 0);
 
--- tp / (fp + fn): pairs that share both label and cluster, per pair that shares only one of them;
--- NULL if no pair shares only one.
+-- Pairs that share both label and cluster, per pair that shares only one of them.
 CREATE OR REPLACE MACRO clustereval._southwood_index(tp, fp, fn, tn) AS tp / NULLIF(fp + fn, 0);
 
 ---------------------------------------------------------------------------------------------------
 -- Derivatives
 ---------------------------------------------------------------------------------------------------
 
--- Derivative of arccos(phi) / pi with respect to phi, the correlation of phi_index. s, x and y are
--- the shares tp, fp and fn of all pairs, and r is the denominator of phi. NULL for equal
--- partitions. See _correlation_distance for the sine of the angle. _association_quotients uses the
--- derivative as a constant factor.
+-- Derivative of arccos(phi) / pi with respect to phi. s, x and y are the shares tp, fp and fn of
+-- all pairs, and r is the denominator of phi. NULL for equal partitions.
 CREATE OR REPLACE MACRO clustereval._angle_slope(s, x, y, r) AS
   -clustereval._ratio(
     r,
@@ -78,24 +69,13 @@ CREATE OR REPLACE MACRO clustereval._angle_slope(s, x, y, r) AS
     * sqrt(GREATEST(s * (1.0 - s - x - y) * (x + y) + x * y * (1.0 - x - y), 0.0))
   );
 
--- One row per partition_key and metric of this file, with the columns of _metric_quotients: the
--- values of its numerator and its denominator (top, bottom) and their partial derivatives with
--- respect to the statistics of its family. is_quotient is FALSE for linear functions, whose bottom
--- is 1. parts: rows of _parts_of_gradients.
+-- One row per partition and metric of this file: the columns of _metric_quotients. is_quotient is
+-- FALSE for linear functions, whose bottom is 1.
 CREATE OR REPLACE MACRO clustereval._association_quotients(parts) AS TABLE
   SELECT
     p.partition_key,
     p.family,
-    metrics.metric,
-    metrics.is_quotient,
-    metrics.top,
-    metrics.bottom,
-    metrics.t1,
-    metrics.t2,
-    metrics.t3,
-    metrics.b1,
-    metrics.b2,
-    metrics.b3
+    metrics.*
   FROM query_table(parts)
     AS p (partition_key, n, family, s, x, y, emi, b, c, g, gb, gc, r, rb, rc, larger_x)
   CROSS JOIN LATERAL (VALUES

@@ -4,14 +4,13 @@
 --     cluster of a record but not in its true cluster are extra. Rows that are in its true cluster
 --     but not in its cluster are missing.
 
--- query_text, the text of a query that _check_options will run, unchanged. Raises an error unless
--- count_unlabeled, an option of the tables of errors, is TRUE or FALSE.
+-- query_text, a text for _check_options. Raises an error unless count_unlabeled is TRUE or FALSE.
 CREATE OR REPLACE MACRO clustereval._valid_count_unlabeled(count_unlabeled, query_text) AS
   CASE
     WHEN typeof(count_unlabeled) <> 'BOOLEAN' OR count_unlabeled IS NULL
     THEN error(concat(
       'count_unlabeled: expected TRUE or FALSE, got ',
-      coalesce(CAST(count_unlabeled AS VARCHAR), 'NULL')
+      clustereval._show_value(count_unlabeled)
     ))
     ELSE query_text
   END;
@@ -32,12 +31,6 @@ CREATE OR REPLACE MACRO clustereval.record_error_table(
   tbl, label, cluster, id := CAST(NULL AS BIGINT), partition_by := NULL, noise := NULL,
   noise_as := NULL, count_unlabeled := FALSE
 ) AS TABLE
-  WITH __ce_records AS (
-    SELECT *
-    FROM clustereval._record_sizes(
-      tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
-    )
-  )
   SELECT
     partition_key,
     record.id,
@@ -49,7 +42,9 @@ CREATE OR REPLACE MACRO clustereval.record_error_table(
     label_size - n AS missing,
     clustereval._ratio(cluster_size - n, cluster_size) AS relative_extra,
     clustereval._ratio(label_size - n, label_size) AS relative_missing
-  FROM __ce_records AS record
+  FROM clustereval._record_sizes(
+    tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
+  ) AS record
   WHERE clustereval._check_options(
     clustereval._valid_count_unlabeled(count_unlabeled, clustereval._valid_noise(noise, noise_as))
   )
@@ -77,7 +72,6 @@ CREATE OR REPLACE MACRO clustereval.cluster_error_table(
   ),
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
-  labeled_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
   unlabeled AS (
     SELECT partition_key, one.cluster, n_dropped AS n_unlabeled
     FROM __ce_groups AS one
@@ -88,12 +82,11 @@ CREATE OR REPLACE MACRO clustereval.cluster_error_table(
       labeled.partition_key,
       labeled.cluster,
       labeled.cluster_size + COALESCE(unlabeled.n_unlabeled, 0) AS cluster_size
-    FROM labeled_sizes AS labeled
+    FROM clustereval._cluster_sizes(cells) AS labeled
     LEFT JOIN unlabeled
       ON unlabeled.partition_key IS NOT DISTINCT FROM labeled.partition_key
       AND unlabeled.cluster = labeled.cluster
   ),
-  sized_cells AS (SELECT * FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes)),
   label_sums AS (
     SELECT
       partition_key,
@@ -109,7 +102,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_error_table(
         copies * clustereval._ratio(n, label_size)
         * clustereval._log_ratio(label_size, n)
       ) AS entropy
-    FROM sized_cells
+    FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes) AS sized_cells
     GROUP BY partition_key, sized_cells.label, label_size
   )
   SELECT

@@ -1,10 +1,8 @@
 -- clustering_summary: a description of a clustering without labels.
 
--- The rows of _row_groups for the names of the rows in place of labels: one row per value of
--- (partition_by, name, cluster) in the table named tbl. label is a struct of the name. The struct
--- is not NULL even if the name is NULL, so that rows without a name count, too. name, weight and
--- partition_by are columns or NULL. As in _row_groups, the plan holds only one of the queries that
--- are united here.
+-- The rows of _row_groups with the names of the rows in place of labels: label is a struct of the
+-- name, which is not NULL even if the name is, so that rows without a name count, too. As in
+-- _row_groups, the plan holds only one of the united queries.
 CREATE OR REPLACE MACRO clustereval._name_groups(
   tbl, cluster, name, weight, partition_by, noise, noise_as
 ) AS TABLE
@@ -59,8 +57,8 @@ CREATE OR REPLACE MACRO clustereval._name_groups(
   )
   SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
 
--- One row per partition: partition_key; n_clusters; matched, the rows in clusters of more than one
--- row; and hill_0, hill_1, hill_2 and hill_inf, the Hill numbers of the distribution of sizes.
+-- One row per partition: n_clusters; matched, the rows in clusters of more than one row; and
+-- hill_0, hill_1, hill_2 and hill_inf, the Hill numbers of the distribution of sizes.
 CREATE OR REPLACE MACRO clustereval._size_statistics(cluster_sizes) AS TABLE
   WITH size_counts AS (
     SELECT partition_key, cluster_size, CAST(SUM(copies) AS BIGINT) AS n_of_size
@@ -93,11 +91,10 @@ CREATE OR REPLACE MACRO clustereval._size_statistics(cluster_sizes) AS TABLE
   JOIN totals AS total ON total.partition_key IS NOT DISTINCT FROM sizes.partition_key
   GROUP BY total.partition_key, total.n_clusters;
 
--- One row per partition with any names: partition_key; named, the number of clusters that have a
--- name; homonyms, the number of clusters that share a name with another cluster; and varied, the
--- number of clusters that have more than one name. cells is the name of a CTE with one row per name
--- and cluster: partition_key, name, cluster and copies, the number of clusters of one row that the
--- row stands for if cluster is NULL.
+-- One row per partition with any names: partition_key; named, the number of clusters with a name;
+-- homonyms, of those that share a name with another cluster; and varied, of those with several
+-- names. cells: partition_key, name, cluster and copies, the number of clusters of one row if
+-- cluster is NULL.
 CREATE OR REPLACE MACRO clustereval._name_statistics(cells) AS TABLE
   WITH named_cells AS (SELECT * FROM query_table(cells) WHERE name IS NOT NULL),
   names AS (
@@ -153,16 +150,13 @@ CREATE OR REPLACE MACRO clustereval.clustering_summary(
     SELECT *
     FROM clustereval._name_groups(tbl, cluster, name, weight, partition_by, noise, noise_as)
   ),
-  row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
   cells AS (
     SELECT
       partition_key, label['name'] AS name, one.cluster, n, copies
     FROM __ce_groups AS one
     WHERE copies > 0
   ),
-  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  sizes AS (SELECT * FROM clustereval._size_statistics(cluster_sizes)),
-  names AS (SELECT * FROM clustereval._name_statistics(cells))
+  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells))
   SELECT
     counts.partition_key,
     counts.total AS n,
@@ -177,8 +171,10 @@ CREATE OR REPLACE MACRO clustereval.clustering_summary(
     sizes.hill_inf AS hill_number_inf,
     clustereval._ratio(names.homonyms, names.named) AS homonymy_rate,
     clustereval._ratio(names.varied, sizes.n_clusters) AS name_variation_rate
-  FROM row_counts AS counts
-  LEFT JOIN sizes ON sizes.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN names ON names.partition_key IS NOT DISTINCT FROM counts.partition_key
+  FROM clustereval._row_counts(__ce_groups) AS counts
+  LEFT JOIN clustereval._size_statistics(cluster_sizes) AS sizes
+    ON sizes.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN clustereval._name_statistics(cells) AS names
+    ON names.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY counts.partition_key ASC NULLS LAST;

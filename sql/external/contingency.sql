@@ -14,10 +14,9 @@
 -- Cells, labels, clusters
 ---------------------------------------------------------------------------------------------------
 
--- The groups of group_counts with the columns of _row_groups, which also has the parameters noise
--- and noise_as. group_counts names a CTE with one row per group. Its columns still have the names
--- of a macro that reads the user's table: __ce_partition, __ce_label, __ce_cluster and __ce_n (the
--- number of rows of the group).
+-- The columns of _row_groups, from a row per group whose columns still have the names of a macro
+-- that reads the user's table: __ce_partition, __ce_label, __ce_cluster and __ce_n, its number of
+-- rows.
 CREATE OR REPLACE MACRO clustereval._flag_groups(group_counts, noise, noise_as) AS TABLE
   -- The groups, marked as complete or not, and as noise or not.
   WITH __ce_group_flags AS (
@@ -44,17 +43,13 @@ CREATE OR REPLACE MACRO clustereval._flag_groups(group_counts, noise, noise_as) 
     CASE WHEN __ce_complete AND __ce_noisy THEN __ce_n ELSE 0 END AS n_noise
   FROM __ce_group_flags;
 
--- One row per value of (partition_by, label, cluster) in the table named tbl. All parameters from
--- label to partition_by are columns, noise is the value of cluster that marks noise, and noise_as
--- the user's option. Columns: partition_key, label and cluster; n, the number of rows of the group,
--- or the sum of their weights; copies, which is 1, or 0 if the group is left out; n_dropped, the
--- number of its rows without a label or a cluster; n_noise, the number of its noise rows. Noise
--- counted as singletons has cluster NULL, n 1, and copies equal to the number of rows. Without
--- partition_by there is one more row, without any rows, so that even an empty table has a
--- partition. The macro unites three queries: for calls without partition_by and weight, with
--- partition_by, and with weight. The arguments determine which query applies before the query runs,
--- so the plan holds only that query. A single GROUP BY for all cases, with a NULL key or a sum of
--- ones, would take 50 % longer.
+-- One row per value of (partition_by, label, cluster) in the table named tbl: partition_key, label,
+-- cluster; n, its number of rows or the sum of their weights; copies, 1, or 0 if the group is left
+-- out; n_dropped, its rows without a label or a cluster; n_noise, its noise rows. Noise counted as
+-- singletons has cluster NULL, n 1 and its number of rows as copies. Without partition_by there is
+-- one more row, without any rows, so that even an empty table has a partition. The arguments decide
+-- before the query runs which of the united queries the plan holds; one GROUP BY for all cases
+-- would take 50 % longer.
 CREATE OR REPLACE MACRO clustereval._row_groups(
   tbl, label, cluster, weight, partition_by, noise, noise_as
 ) AS TABLE
@@ -101,11 +96,10 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
   )
   SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
 
--- The rows of _row_groups, made from a saved contingency table instead of rows: tbl has the
--- columns of contingency_matrix. Rows of the same partition, label and cluster are one cell, so
--- you can concatenate the tables of several days or shards. n_dropped and n_noise are NULL,
--- because the cells do not tell how many rows were left out. If there are no cells, the result is
--- one row without any rows. to_sql uses this macro in place of _row_groups.
+-- The rows of _row_groups, made from a saved contingency table instead of rows, or from several
+-- below each other. n_dropped and n_noise are NULL, because the cells do not tell how many rows
+-- were left out. Without cells, the result is one row without any rows. to_sql uses this macro in
+-- place of _row_groups.
 CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
   -- The cells of the saved tables, of which equal ones are merged.
   WITH __ce_merged_cells AS (
@@ -117,33 +111,28 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
     FROM query_table(tbl) AS cell
     GROUP BY cell.partition_key, cell.label, cell."cluster"
     HAVING SUM(cell.n * cell.copies) > 0
-  ),
-  -- The merged cells, and a row for a table without cells.
-  kept_groups AS (
-    SELECT
-      partition_key,
-      label,
-      cluster,
-      CASE WHEN cluster IS NULL THEN 1 ELSE rows END AS n,
-      CASE WHEN cluster IS NULL THEN rows ELSE 1 END AS copies,
-      CAST(NULL AS BIGINT) AS n_dropped,
-      CAST(NULL AS BIGINT) AS n_noise
-    FROM __ce_merged_cells
-    UNION ALL
-    -- These counts are always 0. A literal 0 does not work, because DataFusion would evaluate a
-    -- later filter on it below HAVING.
-    SELECT
-      NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), CAST(COUNT(*) AS BIGINT),
-      CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)
-    FROM __ce_merged_cells
-    HAVING COUNT(*) = 0
   )
-  SELECT * FROM kept_groups;
+  SELECT
+    partition_key,
+    label,
+    cluster,
+    CASE WHEN cluster IS NULL THEN 1 ELSE rows END AS n,
+    CASE WHEN cluster IS NULL THEN rows ELSE 1 END AS copies,
+    CAST(NULL AS BIGINT) AS n_dropped,
+    CAST(NULL AS BIGINT) AS n_noise
+  FROM __ce_merged_cells
+  UNION ALL
+  -- These counts are always 0. A literal 0 does not work, because DataFusion would evaluate a
+  -- later filter on it below HAVING.
+  SELECT
+    NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), CAST(COUNT(*) AS BIGINT),
+    CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)
+  FROM __ce_merged_cells
+  HAVING COUNT(*) = 0;
 
--- One row per partition_key (value of partition_by) with its numbers of rows: total, the number of
--- rows that are scored; n_dropped, the number of rows that lack a label or a cluster; and n_noise,
--- the number of rows that are noise. A partition has a row even if all its rows are left out.
--- groups: rows of _row_groups.
+-- One row per partition_key (value of partition_by) with its numbers of rows: total (rows that are
+-- scored), n_dropped (without a label or a cluster) and n_noise. A partition has a row even if all
+-- its rows are left out.
 CREATE OR REPLACE MACRO clustereval._row_counts(groups) AS TABLE
   SELECT
     partition_key,
@@ -153,9 +142,8 @@ CREATE OR REPLACE MACRO clustereval._row_counts(groups) AS TABLE
   FROM query_table(groups)
   GROUP BY partition_key;
 
--- One row per (partition_key, label) with its size: label_size, the number of rows of the label;
--- n_cells, the number of its contingency cells; and label_majority_n, the number of rows of its
--- largest cell.
+-- One row per (partition_key, label) with its size: partition_key, label, label_size, n_cells and
+-- label_majority_n.
 CREATE OR REPLACE MACRO clustereval._label_sizes(cells) AS TABLE
   SELECT
     partition_key,
@@ -166,10 +154,9 @@ CREATE OR REPLACE MACRO clustereval._label_sizes(cells) AS TABLE
   FROM query_table(cells)
   GROUP BY partition_key, label;
 
--- One row per (partition_key, cluster) with its size: cluster_size, the number of rows of the
--- cluster; n_cells, the number of its contingency cells; cluster_majority_n, the number of rows of
--- its largest cell; and copies, 1. The noise rows of a partition that count as singletons are one
--- row, with cluster NULL, size 1, and their number as copies.
+-- One row per (partition_key, cluster) with its size: partition_key, cluster, cluster_size, n_cells
+-- (its contingency cells), cluster_majority_n, the rows of the largest of these, and copies, 1. The
+-- singletons of a partition are one row, with cluster NULL, size 1, and their number as copies.
 CREATE OR REPLACE MACRO clustereval._cluster_sizes(cells) AS TABLE
   SELECT
     partition_key,
@@ -181,10 +168,7 @@ CREATE OR REPLACE MACRO clustereval._cluster_sizes(cells) AS TABLE
   FROM query_table(cells)
   GROUP BY partition_key, cluster;
 
--- One row per contingency cell with the sizes of its label and its cluster: partition_key, label,
--- cluster, n and copies as in cells, and label_size and cluster_size, the numbers of rows of its
--- label and of its cluster. The parameters are names of CTEs: cells has one row per cell, the
--- others are the results of _label_sizes and _cluster_sizes.
+-- One row per contingency cell with the sizes of its label and its cluster.
 CREATE OR REPLACE MACRO clustereval._sized_cells(cells, label_sizes, cluster_sizes) AS TABLE
   SELECT
     cell.partition_key,
@@ -203,8 +187,8 @@ CREATE OR REPLACE MACRO clustereval._sized_cells(cells, label_sizes, cluster_siz
     AND clusters.cluster IS NOT DISTINCT FROM cell.cluster;
 
 -- One row per partition_key with sums over its labels: n_labels; label_pairs, the ordered pairs of
--- rows with the same label; and in_majority_clusters, the number of rows in the majority cluster of
--- their label, which is the cluster with most rows of the label.
+-- rows with the same label; and in_majority_clusters, the rows in the majority cluster of their
+-- label.
 CREATE OR REPLACE MACRO clustereval._label_totals(label_sizes) AS TABLE
   SELECT
     partition_key,
@@ -215,8 +199,8 @@ CREATE OR REPLACE MACRO clustereval._label_totals(label_sizes) AS TABLE
   GROUP BY partition_key;
 
 -- One row per partition_key with sums over its clusters: n_clusters; cluster_pairs, the ordered
--- pairs of different rows in the same cluster; and in_majority_labels, the number of rows that have
--- the most frequent label of their cluster.
+-- pairs of rows in the same cluster; and in_majority_labels, the rows with the majority label of
+-- their cluster.
 CREATE OR REPLACE MACRO clustereval._cluster_totals(cluster_sizes) AS TABLE
   SELECT
     partition_key,
@@ -226,19 +210,15 @@ CREATE OR REPLACE MACRO clustereval._cluster_totals(cluster_sizes) AS TABLE
   FROM query_table(cluster_sizes)
   GROUP BY partition_key;
 
--- tp, the number of unordered pairs of rows with the same label and the same cluster. The
--- parameters of this macro and the next three are total, the number of rows, and cell_pairs,
--- label_pairs and cluster_pairs, the numbers of ordered pairs of rows in the same contingency cell,
--- with the same label, and in the same cluster.
+-- Unordered pairs of rows: tp, of the same label and cluster; fp, of the same cluster only; fn, of
+-- the same label only; tn, of neither. total is the number of rows; the others are the ordered
+-- pairs in the same cell, with the same label, and in the same cluster.
 CREATE OR REPLACE MACRO clustereval._tp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cell_pairs);
--- fp, the number of unordered pairs of rows with the same cluster and different labels.
 CREATE OR REPLACE MACRO clustereval._fp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cluster_pairs - cell_pairs);
--- fn, the number of unordered pairs of rows with the same label and different clusters.
 CREATE OR REPLACE MACRO clustereval._fn(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(label_pairs - cell_pairs);
--- tn, the number of unordered pairs of rows with different labels and different clusters.
 CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(
     clustereval._count_ordered_pairs(total) - label_pairs - cluster_pairs + cell_pairs
@@ -251,10 +231,9 @@ CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_
 -- names x inside the expression.
 ---------------------------------------------------------------------------------------------------
 
--- counts, a histogram with keys {key: x}. Raises an error if two keys x are equal to DuckDB, as 'a'
--- and 'A' are in a column with COLLATE NOCASE. GROUP BY, and therefore every report, counts such
--- keys as one key, but a histogram counts them as two. `parameter` is the name of the column's
--- parameter.
+-- counts, a histogram with keys {key: x}. Raises an error if two keys are equal to DuckDB, as 'a'
+-- and 'A' are in a column with COLLATE NOCASE: GROUP BY counts them as one key, but a histogram as
+-- two.
 CREATE OR REPLACE MACRO clustereval._check_keys_differ(counts, parameter) AS
   list_transform(
     list_transform(
@@ -294,22 +273,9 @@ CREATE OR REPLACE MACRO clustereval._one_form(x) AS
     ELSE x
   END;
 
--- Text of what is wrong with a column of labels or clusters, `given`, a struct of _given_column;
--- NULL if nothing is. Besides the faults of every column, intervals inside lists or structs are
--- refused, because _one_form has no form for them.
-CREATE OR REPLACE MACRO clustereval._label_fault(given) AS
-  coalesce(
-    clustereval._column_fault(given),
-    CASE
-      WHEN contains(given['type'], 'INTERVAL')
-        AND given['type'] <> 'INTERVAL' AND NOT starts_with(given['type'], 'ENUM(')
-      THEN concat(given['parameter'], ': a column of type ', given['type'], ' cannot be grouped')
-    END
-  );
-
--- x, any value, passed through unless a check fails. Raises the error of _label_fault for label or
--- cluster, the arguments of these names. The macro is an aggregate, like _check_columns, since an
--- error per row would keep DuckDB from simplifying _one_form. _raise(NULL) is NULL.
+-- x, any value. Raises an error for a label or cluster with a fault of every column, or with
+-- intervals inside lists or structs, for which _one_form has no form. An aggregate, since an error
+-- per row would keep DuckDB from simplifying _one_form. _raise(NULL) is NULL.
 CREATE OR REPLACE MACRO clustereval._check_labels(x, label, cluster) AS
   coalesce(
     clustereval._raise(list_aggregate(
@@ -318,18 +284,26 @@ CREATE OR REPLACE MACRO clustereval._check_labels(x, label, cluster) AS
           clustereval._given_column('label', label),
           clustereval._given_column('cluster', cluster)
         ],
-        lambda __ce_given: clustereval._label_fault(__ce_given)
+        lambda __ce_given: coalesce(
+          clustereval._column_fault(__ce_given),
+          CASE
+            WHEN contains(__ce_given['type'], 'INTERVAL') AND __ce_given['type'] <> 'INTERVAL'
+              AND NOT starts_with(__ce_given['type'], 'ENUM(')
+            THEN concat(
+              __ce_given['parameter'], ': a column of type ', __ce_given['type'],
+              ' cannot be grouped'
+            )
+          END
+        )
       ),
       'any_value'
     )),
     x
   );
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): {cells, labels,
--- clusters}, three maps from a key to its number of rows. The keys are {label, cluster}, {key:
--- label} and {key: cluster}. Rows with a NULL in either column are left out. Raises an error for a
--- string literal in place of a column. The keys are structs because a bare NaN is not a reliable
--- key; fields are read as x['field'], since HAVING takes x.field for a column.
+-- Aggregate: {cells, labels, clusters}, maps from {label, cluster}, {key: label} and {key: cluster}
+-- to numbers of rows. Rows with a NULL are left out. The keys are structs because a bare NaN is not
+-- a reliable key; fields are read as x['field'], since HAVING takes x.field for a column.
 CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
   'cells': clustereval._check_labels(
     histogram(
@@ -358,84 +332,90 @@ CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
   )
 };
 
--- Total number of rows in `counts`, a map from a key to its number of rows (see _histograms).
+-- Number of rows in a histogram.
 CREATE OR REPLACE MACRO clustereval._histogram_total(counts) AS
   CAST(list_sum(map_values(counts)) AS BIGINT);
 
--- List of the numbers of rows in `counts`, a map from a key to its number of rows (see
--- _histograms), in the order of the keys.
+-- List of the numbers of rows in a histogram, in the order of the keys.
 CREATE OR REPLACE MACRO clustereval._histogram_sizes(counts) AS
   list_transform(
     list_sort(map_entries(counts), 'ASC', 'NULLS LAST'),
     lambda __ce_entry: CAST(__ce_entry['value'] AS BIGINT)
   );
 
--- Number of ordered pairs of rows that share a key, where `counts` is a map from a key to its
--- number of rows (see _histograms).
+-- Number of ordered pairs of rows that share a key of a histogram.
 CREATE OR REPLACE MACRO clustereval._sum_ordered_pairs(counts) AS
   list_sum(list_transform(
     clustereval._histogram_sizes(counts), lambda __ce_n: clustereval._count_ordered_pairs(__ce_n)
   ));
 
--- {total, tp, fp, fn, tn, fn_minus_fp} from `sums`, a struct {total, cells, labels, clusters}: the
--- number of rows, and the numbers of ordered pairs of rows in the same cell, with the same label,
--- and in the same cluster. tp, fp, fn and tn are the numbers of unordered pairs of rows with the
--- same label and cluster, the same cluster only, the same label only, and neither, as DOUBLE;
--- fn_minus_fp is computed from integers.
-CREATE OR REPLACE MACRO clustereval._pairs_of_sums(sums) AS {
-  'total': sums['total'],
-  'tp': CAST(
-    clustereval._tp(sums['total'], sums['cells'], sums['labels'], sums['clusters']) AS DOUBLE
-  ),
-  'fp': CAST(
-    clustereval._fp(sums['total'], sums['cells'], sums['labels'], sums['clusters']) AS DOUBLE
-  ),
-  'fn': CAST(
-    clustereval._fn(sums['total'], sums['cells'], sums['labels'], sums['clusters']) AS DOUBLE
-  ),
-  'tn': CAST(
-    clustereval._tn(sums['total'], sums['cells'], sums['labels'], sums['clusters']) AS DOUBLE
-  ),
-  'fn_minus_fp': CAST(clustereval._halve(sums['labels'] - sums['clusters']) AS DOUBLE)
-};
-
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the struct of
--- _pairs_of_sums. Rows with a NULL in either column are left out.
-CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
+-- {total, tp, fp, fn, tn, fn_minus_fp} as DOUBLE, from {total, cells, labels, clusters}: the number
+-- of rows, and the ordered pairs of rows in the same cell, label and cluster. fn_minus_fp is
+-- computed from integers.
+CREATE OR REPLACE MACRO clustereval._pairs_of_sums(sums) AS
   list_transform(
-    list_transform(
-      [clustereval._histograms(label, cluster)],
-      lambda __ce_histograms: {
-        'total': clustereval._histogram_total(__ce_histograms['cells']),
-        'cells': clustereval._sum_ordered_pairs(__ce_histograms['cells']),
-        'labels': clustereval._sum_ordered_pairs(__ce_histograms['labels']),
-        'clusters': clustereval._sum_ordered_pairs(__ce_histograms['clusters'])
-      }
-    ),
-    lambda __ce_sums: clustereval._pairs_of_sums(__ce_sums)
+    [sums],
+    lambda __ce_sums: {
+      'total': __ce_sums['total'],
+      'tp': CAST(
+        clustereval._tp(
+          __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
+        ) AS DOUBLE
+      ),
+      'fp': CAST(
+        clustereval._fp(
+          __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
+        ) AS DOUBLE
+      ),
+      'fn': CAST(
+        clustereval._fn(
+          __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
+        ) AS DOUBLE
+      ),
+      'tn': CAST(
+        clustereval._tn(
+          __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
+        ) AS DOUBLE
+      ),
+      'fn_minus_fp': CAST(
+        clustereval._halve(__ce_sums['labels'] - __ce_sums['clusters']) AS DOUBLE
+      )
+    }
   )[1];
 
--- List with one {size, rank} per contingency cell, in the order of keys. keys has one element per
--- cell, sorted: the label of the cell, or, for all cells, its cluster. counts is a map from {key:
--- label} (or cluster) to its number of rows. size is the number of rows of the cell's key, and rank
--- numbers the cells with the same key from 1. This macro replaces a join, because lists cannot be
--- joined.
-CREATE OR REPLACE MACRO clustereval._key_sizes_of_cells(keys, counts) AS
-  flatten(list_transform(
-    list_zip(
-      clustereval._histogram_sizes(list_aggregate(
-        list_transform(keys, lambda __ce_key: {'key': __ce_key}), 'histogram'
-      )),
-      clustereval._histogram_sizes(counts)
-    ),
-    lambda __ce_pair: list_transform(
-      range(1, __ce_pair[1] + 1), lambda __ce_rank: {'size': __ce_pair[2], 'rank': __ce_rank}
-    )
-  ));
+-- Aggregate: the struct of _pairs_of_sums.
+CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
+  list_transform(
+    [clustereval._histograms(label, cluster)],
+    lambda __ce_histograms: clustereval._pairs_of_sums({
+      'total': clustereval._histogram_total(__ce_histograms['cells']),
+      'cells': clustereval._sum_ordered_pairs(__ce_histograms['cells']),
+      'labels': clustereval._sum_ordered_pairs(__ce_histograms['labels']),
+      'clusters': clustereval._sum_ordered_pairs(__ce_histograms['clusters'])
+    })
+  )[1];
 
--- List of the contingency cells as {key: label, minus_n: -n, other_key: cluster}, sorted by label,
--- and by descending n within a label. counts is a map from {label, cluster} to the number n of
--- rows.
+-- List of pairs of a cell and {size, rank}, in place of a join: the rows of the cell's key, by the
+-- map counts from {key}, and the number of the cell, from 1, among those with this key. cells is a
+-- list of structs sorted by their field key, a label or, in all of them, a cluster.
+CREATE OR REPLACE MACRO clustereval._cells_with_key_sizes(cells, counts) AS
+  list_zip(
+    cells,
+    flatten(list_transform(
+      list_zip(
+        clustereval._histogram_sizes(list_aggregate(
+          list_transform(cells, lambda __ce_cell: {'key': __ce_cell['key']}), 'histogram'
+        )),
+        clustereval._histogram_sizes(counts)
+      ),
+      lambda __ce_pair: list_transform(
+        range(1, __ce_pair[1] + 1), lambda __ce_rank: {'size': __ce_pair[2], 'rank': __ce_rank}
+      )
+    ))
+  );
+
+-- List of the contingency cells as {key: label, minus_n: -n, other_key: cluster}, sorted. counts is
+-- the map of cells.
 CREATE OR REPLACE MACRO clustereval._cells_by_label(counts) AS
   list_sort(list_transform(
     map_entries(counts),
@@ -447,17 +427,10 @@ CREATE OR REPLACE MACRO clustereval._cells_by_label(counts) AS
   ), 'ASC', 'NULLS LAST');
 
 -- List of the contingency cells as {key: cluster, minus_n: -n, other_key: label, label_size,
--- is_label_majority}, sorted by cluster, and by descending n within a cluster. cells_by_label is
--- the list of _cells_by_label, and label_counts a map from {key: label} to label_size, its number
--- of rows. is_label_majority is TRUE for one largest cell of each label.
+-- is_label_majority}, sorted. is_label_majority is TRUE for one largest cell of each label.
 CREATE OR REPLACE MACRO clustereval._cells_by_cluster(cells_by_label, label_counts) AS
   list_sort(list_transform(
-    list_zip(
-      cells_by_label,
-      clustereval._key_sizes_of_cells(
-        list_transform(cells_by_label, lambda __ce_cell: __ce_cell['key']), label_counts
-      )
-    ),
+    clustereval._cells_with_key_sizes(cells_by_label, label_counts),
     lambda __ce_pair: {
       'key': __ce_pair[1].other_key,
       'minus_n': __ce_pair[1].minus_n,
@@ -467,19 +440,10 @@ CREATE OR REPLACE MACRO clustereval._cells_by_cluster(cells_by_label, label_coun
     }
   ), 'ASC', 'NULLS LAST');
 
--- List of the contingency cells as {label, cluster, n, label_size, cluster_size,
--- is_label_majority, is_cluster_majority}. cells_by_cluster is the list of _cells_by_cluster, and
--- cluster_counts a map from {key: cluster} to cluster_size, its number of rows.
--- is_cluster_majority is TRUE for one largest cell of each cluster, and is_label_majority for one
--- largest cell of each label.
+-- List of the contingency cells as in _cells_as_list, from that of _cells_by_cluster.
 CREATE OR REPLACE MACRO clustereval._cells_with_sizes(cells_by_cluster, cluster_counts) AS
   list_transform(
-    list_zip(
-      cells_by_cluster,
-      clustereval._key_sizes_of_cells(
-        list_transform(cells_by_cluster, lambda __ce_cell: __ce_cell['key']), cluster_counts
-      )
-    ),
+    clustereval._cells_with_key_sizes(cells_by_cluster, cluster_counts),
     lambda __ce_pair: {
       'label': __ce_pair[1].other_key,
       'cluster': __ce_pair[1].key,
@@ -491,12 +455,10 @@ CREATE OR REPLACE MACRO clustereval._cells_with_sizes(cells_by_cluster, cluster_
     }
   );
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, cells,
--- labels, clusters}. total is the number of rows without a NULL in either column. cells is a list
--- of the contingency cells, {label, cluster, n, label_size, cluster_size, is_label_majority,
--- is_cluster_majority}, where n and the sizes are numbers of rows and the flags mark one largest
--- cell of each label and of each cluster. labels and clusters are maps from {key: label} and {key:
--- cluster} to the number of rows.
+-- Aggregate: {total, cells, labels, clusters}. total is the number of rows without a NULL. cells is
+-- a list of {label, cluster, n, label_size, cluster_size, is_label_majority, is_cluster_majority},
+-- where the flags mark one largest cell of each label and of each cluster. labels and clusters are
+-- the maps of _histograms.
 CREATE OR REPLACE MACRO clustereval._cells_as_list(label, cluster) AS
   list_transform(
     list_transform(
@@ -526,16 +488,16 @@ CREATE OR REPLACE MACRO clustereval._cells_as_list(label, cluster) AS
     }
   )[1];
 
--- {total, cells, labels, clusters}, as _pairs_of_sums reads them, from `sides`, the struct of
--- _cells_as_list.
-CREATE OR REPLACE MACRO clustereval._pair_sums_of_cells(sides) AS {
-  'total': sides['total'],
-  'cells': list_sum(list_transform(
-    sides['cells'], lambda __ce_cell: clustereval._count_ordered_pairs(__ce_cell['n'])
-  )),
-  'labels': clustereval._sum_ordered_pairs(sides['labels']),
-  'clusters': clustereval._sum_ordered_pairs(sides['clusters'])
-};
+-- The struct of _pairs_of_sums, from that of _cells_as_list.
+CREATE OR REPLACE MACRO clustereval._pairs_of_cells(sides) AS
+  clustereval._pairs_of_sums({
+    'total': sides['total'],
+    'cells': list_sum(list_transform(
+      sides['cells'], lambda __ce_cell: clustereval._count_ordered_pairs(__ce_cell['n'])
+    )),
+    'labels': clustereval._sum_ordered_pairs(sides['labels']),
+    'clusters': clustereval._sum_ordered_pairs(sides['clusters'])
+  });
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -586,13 +548,10 @@ CREATE OR REPLACE MACRO clustereval.pair_counts(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
   -- The groups that are scored, which are the cells of the contingency table.
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
-  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
   -- One row per partition with the ordered pairs of rows in the same cell.
   cell_totals AS (
     SELECT
@@ -609,11 +568,11 @@ CREATE OR REPLACE MACRO clustereval.pair_counts(
       COALESCE(cells.cell_pairs, clustereval._widen(0)) AS cell_pairs,
       COALESCE(labels.label_pairs, clustereval._widen(0)) AS label_pairs,
       COALESCE(clusters.cluster_pairs, clustereval._widen(0)) AS cluster_pairs
-    FROM row_counts AS counts
+    FROM clustereval._row_counts(__ce_groups) AS counts
     LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN label_totals AS labels
+    LEFT JOIN clustereval._label_totals(label_sizes) AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN cluster_totals AS clusters
+    LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT

@@ -11,13 +11,11 @@
 -- contingency cells, labels and clusters.
 ---------------------------------------------------------------------------------------------------
 
--- MUC precision (total - n_cells) / (total - n_clusters): the share of the links holding the
--- clusters together that is right; NULL for 0 / 0.
+-- MUC precision: the share of the links holding the clusters together that is right.
 CREATE OR REPLACE MACRO clustereval._muc_precision(total, n_cells, n_labels, n_clusters) AS
   clustereval._ratio(total - n_cells, total - n_clusters);
 
--- MUC recall (total - n_cells) / (total - n_labels): the share of the links holding the labels
--- together that is found; NULL for 0 / 0.
+-- MUC recall: the share of the links holding the labels together that is found.
 CREATE OR REPLACE MACRO clustereval._muc_recall(total, n_cells, n_labels, n_clusters) AS
   clustereval._ratio(total - n_cells, total - n_labels);
 
@@ -38,18 +36,15 @@ CREATE OR REPLACE MACRO clustereval._lea_rows(n, size, other_size) AS
     ELSE 0.0
   END;
 
--- LEA precision: the mean over `total` rows of the share of the links of their cluster that are
--- right, whose sum is lea_precision_rows.
+-- LEA precision: mean over rows of the share of the links of their cluster that are right.
 CREATE OR REPLACE MACRO clustereval._lea_precision(lea_precision_rows, total) AS
   clustereval._ratio(lea_precision_rows, total);
 
--- LEA recall: the mean over `total` rows of the share of the links of their label that are found,
--- whose sum is lea_recall_rows.
+-- LEA recall: mean over rows of the share of the links of their label that are found.
 CREATE OR REPLACE MACRO clustereval._lea_recall(lea_recall_rows, total) AS
   clustereval._ratio(lea_recall_rows, total);
 
--- F score of LEA precision and recall, lea_precision_rows / total and lea_recall_rows / total; beta
--- > 1 weighs recall more.
+-- F score of LEA precision and recall; beta > 1 weighs recall more.
 CREATE OR REPLACE MACRO clustereval._lea_f_score(
   lea_precision_rows, lea_recall_rows, total, beta
 ) AS
@@ -57,25 +52,22 @@ CREATE OR REPLACE MACRO clustereval._lea_f_score(
     clustereval._ratio(lea_precision_rows, total), clustereval._ratio(lea_recall_rows, total), beta
   );
 
--- BLANC precision, the mean of tp / (tp + fp) and tn / (tn + fn), where 0 / 0 counts as 0; 1 for
--- equal partitions.
+-- BLANC precision of pairs together and apart; 0 / 0 counts as 0; 1 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._blanc_precision(tp, fp, fn, tn) AS
   CASE
     WHEN fp + fn = 0 THEN 1.0
     ELSE (clustereval._ratio_or(tp, tp + fp, 0.0) + clustereval._ratio_or(tn, tn + fn, 0.0)) / 2.0
   END;
 
--- BLANC recall, the mean of tp / (tp + fn) and tn / (tn + fp), where 0 / 0 counts as 0; 1 for equal
--- partitions.
+-- BLANC recall of pairs together and apart; 0 / 0 counts as 0; 1 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._blanc_recall(tp, fp, fn, tn) AS
   CASE
     WHEN fp + fn = 0 THEN 1.0
     ELSE (clustereval._ratio_or(tp, tp + fn, 0.0) + clustereval._ratio_or(tn, tn + fp, 0.0)) / 2.0
   END;
 
--- BLANC F score, the mean of the F score of the pairs together, with precision tp / (tp + fp) and
--- recall tp / (tp + fn), and the F score of the pairs apart, with tn / (tn + fn) and tn / (tn +
--- fp). 0 / 0 counts as 0; 1 for equal partitions; beta > 1 weighs recall more.
+-- BLANC F score, the mean of the F scores of the pairs together and of the pairs apart. 0 / 0
+-- counts as 0; 1 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._blanc_f_score(tp, fp, fn, tn, beta) AS
   CASE
     WHEN fp + fn = 0 THEN 1.0
@@ -89,9 +81,8 @@ CREATE OR REPLACE MACRO clustereval._blanc_f_score(tp, fp, fn, tn, beta) AS
     ) / 2.0
   END;
 
--- One row per partition_key with sums of LEA resolutions: lea_precision_rows and lea_recall_rows,
--- the sums over clusters and over labels of size times LEA resolution, and n_cells, the number of
--- contingency cells.
+-- One row per partition_key with sums of LEA resolutions: n_cells, and lea_precision_rows and
+-- lea_recall_rows, the sums over clusters and over labels of size times LEA resolution.
 CREATE OR REPLACE MACRO clustereval._lea_totals(sized_cells) AS TABLE
   SELECT
     partition_key,
@@ -110,10 +101,8 @@ CREATE OR REPLACE MACRO clustereval._lea_totals(sized_cells) AS TABLE
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- {total, n_labels, n_clusters, n_cells, lea_precision_rows, lea_recall_rows}. total is the number
--- of rows without a NULL in either column, and n_cells is the number of contingency cells.
--- lea_precision_rows and lea_recall_rows are the sums over clusters and over labels of size times
--- LEA resolution.
+-- The statistics of MUC and LEA. n_cells is the number of contingency cells; lea_precision_rows and
+-- lea_recall_rows are sums over clusters and over labels of size times LEA resolution.
 CREATE OR REPLACE MACRO clustereval._coreference_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],

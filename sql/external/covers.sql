@@ -15,8 +15,8 @@
 -- Memberships
 ---------------------------------------------------------------------------------------------------
 
--- x, any value, passed through unless a check fails. Raises an error if the types of the column
--- that the argument `parameter` names, as text, differ in the tables of labels and of clusters.
+-- x, any value. Raises an error if the types of the column that `parameter` names differ in the
+-- tables of labels and of clusters.
 CREATE OR REPLACE MACRO clustereval._check_cover_type(x, parameter, type_1, type_2) AS
   CASE
     WHEN type_1 <> type_2
@@ -29,8 +29,7 @@ CREATE OR REPLACE MACRO clustereval._check_cover_type(x, parameter, type_1, type
   END;
 
 -- One row, valid = TRUE. Raises an error for a string literal in place of a column, and if id or
--- partition_by has another type in tbl_clusters than in tbl_labels. The parameters are the user's
--- arguments.
+-- partition_by has another type in tbl_clusters than in tbl_labels.
 CREATE OR REPLACE MACRO clustereval._check_cover_columns(
   tbl_labels, tbl_clusters, id, label, cluster, partition_by
 ) AS TABLE
@@ -68,9 +67,7 @@ CREATE OR REPLACE MACRO clustereval._check_cover_columns(
   CROSS JOIN __ce_types_2 AS two;
 
 -- One row per membership of a table: partition_key, id, member (the label or cluster) and times,
--- the number of rows that have this membership. The argument `member` is the user's label or
--- cluster, and the other arguments are the user's arguments of the same names. checked names a CTE
--- of the row of _check_cover_columns.
+-- its rows. checked names a CTE of the row of _check_cover_columns.
 CREATE OR REPLACE MACRO clustereval._memberships(tbl, id, member, partition_by, checked) AS TABLE
   WITH __ce_rows AS (
     SELECT partition_by AS __ce_partition, id AS __ce_id, member AS __ce_member
@@ -86,8 +83,7 @@ CREATE OR REPLACE MACRO clustereval._memberships(tbl, id, member, partition_by, 
   GROUP BY __ce_partition, __ce_id, __ce_member;
 
 -- One row per group of ids with the same labels and clusters: partition_key; the sorted lists
--- label_set and cluster_set, NULL for ids that are not in that table; and n, the number of ids. The
--- parameters name CTEs of the rows of _memberships.
+-- label_set and cluster_set, NULL for ids that are not in that table; and n, the number of ids.
 CREATE OR REPLACE MACRO clustereval._cover_groups(labels, clusters) AS TABLE
   WITH sets AS (
     SELECT
@@ -117,9 +113,8 @@ CREATE OR REPLACE MACRO clustereval._cover_groups(labels, clusters) AS TABLE
   FROM ids
   GROUP BY partition_key, label_set, cluster_set;
 
--- One row per cell: the columns of _cover_groups; cell, the number of the cell; and label_profile
--- and cluster_profile, the numbers of its profiles. Different partitions have different numbers.
--- groups: rows of _cover_groups.
+-- One row per cell: the columns of _cover_groups, and the numbers of the cell and of its profiles,
+-- cell, label_profile and cluster_profile, which differ between partitions.
 CREATE OR REPLACE MACRO clustereval._cover_cells(groups) AS TABLE
   SELECT
     *,
@@ -133,11 +128,9 @@ CREATE OR REPLACE MACRO clustereval._cover_cells(groups) AS TABLE
   FROM query_table(groups)
   WHERE label_set IS NOT NULL AND cluster_set IS NOT NULL;
 
--- One row per partition of either table: partition_key; n, the number of ids in both tables;
--- n_only_labels and n_only_clusters, the numbers of ids in only one of them; and n_dropped, the
--- number of rows with a NULL. Without partition_by there is always a row. The parameters name a
--- table of any rows, and CTEs of the rows of _cover_groups and _memberships; partition_by is the
--- user's argument.
+-- One row per partition of either table: n, the ids in both tables; n_only_labels and
+-- n_only_clusters, in one of them; and n_dropped rows with a NULL. Without partition_by there is
+-- always a row. tbl_labels may be a table of any rows.
 CREATE OR REPLACE MACRO clustereval._cover_counts(
   tbl_labels, groups, labels, clusters, partition_by
 ) AS TABLE
@@ -178,9 +171,8 @@ CREATE OR REPLACE MACRO clustereval._cover_counts(
 -- Pairs of ids
 ---------------------------------------------------------------------------------------------------
 
--- One row per profile and member: partition_key, profile, member (the label or cluster) and n, the
--- number of ids of the profile. cells: rows of _cover_cells. The parameters profile and members
--- name its columns with the number and the set of a profile.
+-- One row per profile and member: partition_key, profile, member and n, the ids of the profile. The
+-- parameters profile and members name columns of cells.
 CREATE OR REPLACE MACRO clustereval._profile_members(cells, profile, members) AS TABLE
   WITH profiles AS (
     SELECT
@@ -194,10 +186,9 @@ CREATE OR REPLACE MACRO clustereval._profile_members(cells, profile, members) AS
   SELECT partition_key, profiles.profile, unnest(profiles.members) AS member, n
   FROM profiles;
 
--- One row per ordered pair of profiles that have a common member, including each profile with
--- itself: partition_key, profile_1, profile_2, n_1 and n_2 (their numbers of ids) and shared, the
--- number of common members. members: rows of _profile_members. size_check: a row with the column
--- fits, which raises an error before the join.
+-- One row per ordered pair of profiles, equal ones included, that have a common member:
+-- partition_key, profile_1, profile_2, n_1, n_2 and shared, the number of common members.
+-- size_check: a row with the column fits, which raises an error before the join.
 CREATE OR REPLACE MACRO clustereval._profile_pairs(members, size_check) AS TABLE
   WITH joined AS MATERIALIZED (
     SELECT *
@@ -219,7 +210,7 @@ CREATE OR REPLACE MACRO clustereval._profile_pairs(members, size_check) AS TABLE
     one.partition_key, one.profile, two.profile, one.n, two.n;
 
 -- One row per cell, label and cluster of it: partition_key, cell, label_profile, cluster_profile,
--- n, label and cluster. cells: rows of _cover_cells.
+-- n, label and cluster.
 CREATE OR REPLACE MACRO clustereval._cell_members(cells) AS TABLE
   WITH with_labels AS (
     SELECT
@@ -232,12 +223,10 @@ CREATE OR REPLACE MACRO clustereval._cell_members(cells) AS TABLE
     label, unnest(cluster_set) AS cluster
   FROM with_labels;
 
--- One row per ordered pair of cells that have a common label and a common cluster, including each
--- cell with itself: partition_key, cell_1, cell_2, label_profile_1, cluster_profile_1, n_1 and n_2
--- (their numbers of ids), and shared_labels and shared_clusters, the numbers of common labels and
--- clusters. The parameters name CTEs of the rows of _cell_members and of _profile_pairs of the
--- labels. Cells are joined by pairs of a label and a cluster. The number of pairs that two cells
--- have in common is the product of shared_labels and shared_clusters.
+-- One row per ordered pair of cells, equal ones included, that have a common label and a common
+-- cluster: partition_key, cell_1, cell_2, label_profile_1, cluster_profile_1, n_1, n_2, and
+-- shared_labels and shared_clusters, whose product is the number of common pairs of a label and a
+-- cluster.
 CREATE OR REPLACE MACRO clustereval._cell_pairs(cell_members, label_pairs, size_check) AS TABLE
   WITH joined AS MATERIALIZED (
     SELECT *
@@ -275,8 +264,8 @@ CREATE OR REPLACE MACRO clustereval._cell_pairs(cell_members, label_pairs, size_
 -- Pairs of a label and a cluster
 ---------------------------------------------------------------------------------------------------
 
--- One row per label or cluster: partition_key, member, size (its number of ids) and n, the number
--- of ids of the partition. members: rows of _profile_members; counts: rows of _cover_counts.
+-- One row per label or cluster: partition_key, member, size (its ids) and n, those of the
+-- partition.
 CREATE OR REPLACE MACRO clustereval._cover_sizes(members, counts) AS TABLE
   WITH sizes AS (
     SELECT partition_key, member, CAST(SUM(n) AS BIGINT) AS size
@@ -287,12 +276,10 @@ CREATE OR REPLACE MACRO clustereval._cover_sizes(members, counts) AS TABLE
   FROM sizes
   JOIN query_table(counts) AS base ON base.partition_key IS NOT DISTINCT FROM sizes.partition_key;
 
--- Pairs of a label and a cluster: partition_key, label, cluster, shared (the number of common ids),
--- label_size, cluster_size and n, the number of ids of the partition. Pairs without common ids are
--- left out, unless the label or the cluster has more than half of the ids. Only such a label or
--- cluster carries information about a set that it has no id in common with. There are few such
--- labels and clusters: fewer than twice the mean number of labels or clusters that an id has. The
--- parameters name CTEs of the rows of _cell_members, and of _cover_sizes of labels and clusters.
+-- Pairs of a label and a cluster: partition_key, label, cluster, shared (common ids), label_size,
+-- cluster_size and n, the ids of the partition. Pairs without common ids are left out, unless the
+-- label or the cluster has more than half of the ids: only these carry information about a set
+-- without a common id. They are fewer than twice the mean number of labels or clusters of an id.
 CREATE OR REPLACE MACRO clustereval._cover_pairs(cell_members, label_sizes, cluster_sizes) AS TABLE
   WITH terms AS (
     SELECT partition_key, label, cluster, n AS shared

@@ -5,23 +5,19 @@
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- K measure, the geometric mean of B-cubed precision precision_rows / total and B-cubed recall
--- recall_rows / total. It is a product of two roots, so that nothing underflows.
+-- Geometric mean of B-cubed precision and recall, by two roots, so that nothing underflows.
 CREATE OR REPLACE MACRO clustereval._k_measure(precision_rows, recall_rows, total) AS
   sqrt(clustereval._ratio(precision_rows, total)) * sqrt(clustereval._ratio(recall_rows, total));
 
--- Mean over n_clusters clusters of the best Jaccard index with any label, whose sum is
--- closest_clusters.
+-- Mean over clusters of the best Jaccard index with any label.
 CREATE OR REPLACE MACRO clustereval._closest_cluster_precision(closest_clusters, n_clusters) AS
   clustereval._ratio(closest_clusters, n_clusters);
 
--- Mean over n_labels labels of the best Jaccard index with any cluster, whose sum is
--- closest_labels.
+-- Mean over labels of the best Jaccard index with any cluster.
 CREATE OR REPLACE MACRO clustereval._closest_cluster_recall(closest_labels, n_labels) AS
   clustereval._ratio(closest_labels, n_labels);
 
--- F score of closest-cluster precision closest_clusters / n_clusters and recall closest_labels /
--- n_labels; beta > 1 weighs recall more.
+-- F score of closest-cluster precision and recall; beta > 1 weighs recall more.
 CREATE OR REPLACE MACRO clustereval._closest_cluster_f_score(
   closest_clusters, n_clusters, closest_labels, n_labels, beta
 ) AS
@@ -30,19 +26,15 @@ CREATE OR REPLACE MACRO clustereval._closest_cluster_f_score(
     beta
   );
 
--- Jaccard index n / (size + other_size - n) of a label and a cluster that share n rows and have
--- size and other_size rows, as DOUBLE.
+-- Jaccard index of a label and a cluster of size and other_size rows that share n.
 CREATE OR REPLACE MACRO clustereval._match_jaccard(n, size, other_size) AS
   clustereval._ratio(n, size + other_size - n);
 
--- Talburt-Wang index sqrt(n_labels n_clusters) / n_cells; n_labels, n_clusters and n_cells are
--- numbers of labels, clusters and contingency cells.
+-- Talburt-Wang index, from the numbers of labels, clusters and contingency cells.
 CREATE OR REPLACE MACRO clustereval._talburt_wang_index(n_labels, n_clusters, n_cells) AS
   clustereval._ratio(sqrt(CAST(n_labels AS DOUBLE) * CAST(n_clusters AS DOUBLE)), n_cells);
 
--- Number of splits of clusters and merges of the parts that turn the clusters into the labels, as
--- DOUBLE: 2 n_cells - n_labels - n_clusters, where n_labels, n_clusters and n_cells are numbers of
--- labels, clusters and contingency cells.
+-- Number of splits of clusters and merges of the parts that turn the clusters into the labels.
 CREATE OR REPLACE MACRO clustereval._basic_merge_distance(n_labels, n_clusters, n_cells) AS
   CAST(2 * n_cells - n_labels - n_clusters AS DOUBLE);
 
@@ -55,7 +47,7 @@ CREATE OR REPLACE MACRO clustereval._is_edit_cost(cost) AS
 CREATE OR REPLACE MACRO clustereval._edit_cost_error(cost, parameter) AS
   concat(
     parameter, ': expected one of ''unit'', ''product'', ''entropy'', got ',
-    coalesce('''' || cost || '''', 'NULL')
+    clustereval._quote_value(cost)
   );
 
 -- cost, unchanged. Raises the error unless _is_edit_cost is TRUE for it.
@@ -65,12 +57,10 @@ CREATE OR REPLACE MACRO clustereval._check_edit_cost(cost, parameter) AS
     ELSE clustereval._raise(clustereval._edit_cost_error(cost, parameter))
   END;
 
--- Cost of all splits, or of all merges, as DOUBLE. cost is 'unit', 'product' or 'entropy'. n_parts
--- is the number of contingency cells, and n_groups is the number of clusters (or labels) that are
--- split into them (or merged from them). pairs is the number of pairs of rows in the same group and
--- in different cells, entropy is the entropy of the cell given the group, in nats, and total is the
--- number of rows. With a cost h(x + y) - h(x) - h(y), the order of splits does not matter: the sum
--- is h of the groups minus h of the cells.
+-- Cost of all splits, or of all merges, as DOUBLE, where the n_groups clusters (or labels) are
+-- split into (or merged from) n_parts cells, pairs of rows are in the same group and in different
+-- cells, and entropy is that of the cell given the group. With a cost h(x + y) - h(x) - h(y), the
+-- order of splits does not matter: the sum is h of the groups minus h of the cells.
 CREATE OR REPLACE MACRO clustereval._edit_cost(cost, n_parts, n_groups, pairs, entropy, total) AS
   CASE
     WHEN cost = 'unit' THEN CAST(n_parts - n_groups AS DOUBLE)
@@ -78,18 +68,16 @@ CREATE OR REPLACE MACRO clustereval._edit_cost(cost, n_parts, n_groups, pairs, e
     WHEN cost = 'entropy' THEN entropy * total
   END;
 
--- Cost of the splits that divide the n_clusters clusters into n_cells parts, and of the merges that
--- make the n_labels labels from these parts: see _edit_cost, with the costs split_cost and
--- merge_cost. fp pairs of rows are split and fn pairs are merged. hl and hc are the entropies of
--- the label given the cluster and of the cluster given the label, for total rows.
+-- Cost of the splits that divide the clusters into cells, and of the merges that make the labels
+-- from these: see _edit_cost. fp pairs of rows are split and fn pairs are merged.
 CREATE OR REPLACE MACRO clustereval._generalized_merge_distance(
   n_labels, n_clusters, n_cells, fp, fn, hl, hc, total, split_cost, merge_cost
 ) AS
   clustereval._edit_cost(split_cost, n_cells, n_clusters, fp, hl, total)
   + clustereval._edit_cost(merge_cost, n_cells, n_labels, fn, hc, total);
 
--- One row per partition_key with a sum over its labels: closest_labels, the sum over its labels of
--- the best Jaccard index of the label with any cluster.
+-- One row per partition_key with a sum over its labels: closest_labels, the sum over labels of the
+-- best Jaccard index.
 CREATE OR REPLACE MACRO clustereval._closest_label_totals(sized_cells) AS TABLE
   -- The best Jaccard index of each label with a cluster.
   WITH closest AS (
@@ -103,9 +91,8 @@ CREATE OR REPLACE MACRO clustereval._closest_label_totals(sized_cells) AS TABLE
   FROM closest
   GROUP BY partition_key;
 
--- One row per partition_key with a sum over its clusters: closest_clusters, the sum over its
--- clusters of the best Jaccard index of the cluster with any label. The noise rows that are counted
--- as singletons, with cluster NULL, are clusters with one label each.
+-- One row per partition_key with a sum over its clusters: closest_clusters, the sum over clusters
+-- of the best Jaccard index.
 CREATE OR REPLACE MACRO clustereval._closest_cluster_totals(sized_cells) AS TABLE
   -- The best Jaccard index of each cluster with a label.
   WITH closest AS (
@@ -128,26 +115,25 @@ CREATE OR REPLACE MACRO clustereval._closest_cluster_totals(sized_cells) AS TABL
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- Sum over labels (or clusters) of the best Jaccard index with any cluster (or label). keys and
--- jaccards have one element per contingency cell: its label (or cluster), and the Jaccard index of
--- its label and cluster. counts is a map from {key} to the number of rows. Sorting makes the best
--- match of a key its first cell.
-CREATE OR REPLACE MACRO clustereval._sum_closest(keys, jaccards, counts) AS
+-- Sum over labels (or clusters) of the best Jaccard index with any cluster (or label). side is the
+-- field of the cells of _cells_as_list with the label (or cluster), and counts is a map from {key}
+-- to its number of rows. Sorting makes the best match of a key its first cell.
+CREATE OR REPLACE MACRO clustereval._sum_closest(cells, side, counts) AS
   list_transform(
     [list_sort(
       list_transform(
-        list_zip(keys, jaccards),
-        lambda __ce_pair: {'key': __ce_pair[1], 'minus_jaccard': -__ce_pair[2]}
+        cells,
+        lambda __ce_cell: {
+          'key': __ce_cell[side],
+          'minus_jaccard': -clustereval._match_jaccard(
+            __ce_cell['n'], __ce_cell['label_size'], __ce_cell['cluster_size']
+          )
+        }
       ),
       'ASC', 'NULLS LAST'
     )],
     lambda __ce_matches: clustereval._compensated_list_sum(list_transform(
-      list_zip(
-        __ce_matches,
-        clustereval._key_sizes_of_cells(
-          list_transform(__ce_matches, lambda __ce_match: __ce_match['key']), counts
-        )
-      ),
+      clustereval._cells_with_key_sizes(__ce_matches, counts),
       lambda __ce_pair: CASE
         WHEN __ce_pair[2].rank = 1 THEN -__ce_pair[1].minus_jaccard
         ELSE 0.0
@@ -155,10 +141,8 @@ CREATE OR REPLACE MACRO clustereval._sum_closest(keys, jaccards, counts) AS
     ))
   )[1];
 
--- {total, n_labels, n_clusters, n_cells, closest_labels, closest_clusters}. total is the number of
--- rows without a NULL in either column, and n_cells is the number of contingency cells.
--- closest_labels is the sum over labels of the best Jaccard index with any cluster, and
--- closest_clusters is the sum over clusters of the best Jaccard index with any label.
+-- closest_labels and closest_clusters are sums of the best Jaccard index over labels and over
+-- clusters, and n_cells is the number of contingency cells.
 CREATE OR REPLACE MACRO clustereval._resolution_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
@@ -168,47 +152,23 @@ CREATE OR REPLACE MACRO clustereval._resolution_statistics(label, cluster) AS
       'n_clusters': len(map_values(__ce_sides['clusters'])),
       'n_cells': len(__ce_sides['cells']),
       'closest_labels': clustereval._sum_closest(
-        list_transform(__ce_sides['cells'], lambda __ce_cell: __ce_cell['label']),
-        list_transform(
-          __ce_sides['cells'],
-          lambda __ce_cell: clustereval._match_jaccard(
-            __ce_cell['n'], __ce_cell['label_size'], __ce_cell['cluster_size']
-          )
-        ),
-        __ce_sides['labels']
+        __ce_sides['cells'], 'label', __ce_sides['labels']
       ),
       'closest_clusters': clustereval._sum_closest(
-        list_transform(__ce_sides['cells'], lambda __ce_cell: __ce_cell['cluster']),
-        list_transform(
-          __ce_sides['cells'],
-          lambda __ce_cell: clustereval._match_jaccard(
-            __ce_cell['n'], __ce_cell['label_size'], __ce_cell['cluster_size']
-          )
-        ),
-        __ce_sides['clusters']
+        __ce_sides['cells'], 'cluster', __ce_sides['clusters']
       )
     }
   )[1];
 
--- {total, n_labels, n_clusters, n_cells, fp, fn, hl, hc}, for generalized_merge_distance: fp is the
--- number of pairs of rows in the same cluster with different labels, and fn is the number of pairs
--- with the same label in different clusters. hl is the entropy of the label given the cluster, and
--- hc is the entropy of the cluster given the label, in nats.
+-- The statistics of generalized_merge_distance.
 CREATE OR REPLACE MACRO clustereval._edit_statistics(label, cluster) AS
   list_transform(
     list_transform(
-      list_transform(
-        [clustereval._cells_as_list(label, cluster)],
-        lambda __ce_sides: {
-          'cells': __ce_sides,
-          'sums': clustereval._pair_sums_of_cells(__ce_sides),
-          'info': clustereval._information_of_cells(__ce_sides)
-        }
-      ),
-      lambda __ce_parts: {
-        'cells': __ce_parts['cells'],
-        'pairs': clustereval._pairs_of_sums(__ce_parts['sums']),
-        'info': __ce_parts['info']
+      [clustereval._cells_as_list(label, cluster)],
+      lambda __ce_sides: {
+        'cells': __ce_sides,
+        'pairs': clustereval._pairs_of_cells(__ce_sides),
+        'info': clustereval._information_of_cells(__ce_sides)
       }
     ),
     lambda __ce_parts: {

@@ -4,9 +4,7 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
--- Raises an error if an option of entity_resolution_report is invalid. The parameters are the
--- user's options of the same names.
+-- Text for _check_options, or the error of an option of entity_resolution_report.
 CREATE OR REPLACE MACRO clustereval._valid_resolution_options(
   noise, noise_as, split_cost, merge_cost, beta
 ) AS
@@ -15,16 +13,11 @@ CREATE OR REPLACE MACRO clustereval._valid_resolution_options(
     THEN error(clustereval._edit_cost_error(split_cost, 'split_cost'))
     WHEN NOT clustereval._is_edit_cost(merge_cost)
     THEN error(clustereval._edit_cost_error(merge_cost, 'merge_cost'))
-    WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e150)
-    THEN error(concat(
-      'beta: expected a number >= 0, got ', coalesce(CAST(beta AS VARCHAR), 'NULL')
-    ))
-    ELSE clustereval._valid_noise(noise, noise_as)
+    ELSE clustereval._valid_beta(beta, clustereval._valid_noise(noise, noise_as))
   END;
 
 -- One row per partition_key with sums over its cells: cell_remainders and cell_factorials, the sums
--- of the remainder of n (see _factorial_remainder) and of ln(n!) over the contingency cells, where
--- n is the number of rows of a cell. Equal numbers are summed only once.
+-- of _factorial_remainder(n) and of ln(n!) over the cells. Equal numbers are summed once.
 CREATE OR REPLACE MACRO clustereval._cell_remainder_totals(sized_cells) AS TABLE
   -- Numbers of cells by partition and number of rows.
   WITH cell_histogram AS (
@@ -39,62 +32,55 @@ CREATE OR REPLACE MACRO clustereval._cell_remainder_totals(sized_cells) AS TABLE
   FROM cell_histogram
   GROUP BY partition_key;
 
--- One row per partition: partition_key and the statistics from which all measures of
--- entity_resolution_report are computed. They are those of _statistics_of_groups, except for the
--- expected information and the statistics that only class_f_measure and the purities need, and
--- those of _lea_totals, _closest_label_totals, _closest_cluster_totals, _cell_remainder_totals and
--- _table_totals. groups: rows of _row_groups.
-CREATE OR REPLACE MACRO clustereval._resolution_totals(groups) AS TABLE
+-- One row per partition with the statistics of its measures: partition_key and the statistics from
+-- which all measures of entity_resolution_report are computed: those of _statistics_of_groups,
+-- except for the expected information and what only class_f_measure and the purities need; the
+-- columns of the macros that are joined; and reduced, the reduced mutual information.
+CREATE OR REPLACE MACRO clustereval._resolution_statistics_of_groups(groups) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
   -- The groups that are scored, which are the cells of the contingency table.
   cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
   label_sizes AS (SELECT *, 1 AS copies FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
   sized_cells AS (SELECT * FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes)),
-  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
-  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
   -- One row per partition with its numbers of rows, labels and clusters, and of their pairs.
   totals AS (
     SELECT
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
       labels.n_labels, labels.label_pairs, clusters.n_clusters, clusters.cluster_pairs
     FROM row_counts AS counts
-    LEFT JOIN label_totals AS labels
+    LEFT JOIN clustereval._label_totals(label_sizes) AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN cluster_totals AS clusters
+    LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
   ),
-  cell_totals AS (SELECT * FROM clustereval._cell_totals(row_counts, sized_cells)),
-  lea_totals AS (SELECT * FROM clustereval._lea_totals(sized_cells)),
-  remainders AS (SELECT * FROM clustereval._cell_remainder_totals(sized_cells)),
-  closest_labels AS (SELECT * FROM clustereval._closest_label_totals(sized_cells)),
-  closest_clusters AS (SELECT * FROM clustereval._closest_cluster_totals(sized_cells)),
-  tables AS (SELECT * FROM clustereval._table_totals(label_sizes, cluster_sizes, totals))
-  SELECT
-    totals.*,
-    cells.cell_pairs,
-    cells.label_entropy_given_cluster, cells.cluster_entropy_given_label, cells.precision_rows,
-    cells.recall_rows, cells.similar_rows, cells.exact_matches,
-    clustereval._mutual_information(totals.total, cells.deviance, cells.size_products) AS mi,
-    lea.n_cells, lea.lea_precision_rows, lea.lea_recall_rows,
-    closest_labels.closest_labels, closest_clusters.closest_clusters,
-    remainders.cell_remainders, remainders.cell_factorials,
-    tables.label_remainders, tables.cluster_remainders, tables.log_tables,
-    tables.label_tables, tables.table_excess, tables.label_excess, tables.label_factorials
-  FROM totals
-  LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN lea_totals AS lea ON lea.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN remainders ON remainders.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN closest_labels ON closest_labels.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN closest_clusters
-    ON closest_clusters.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN tables ON tables.partition_key IS NOT DISTINCT FROM totals.partition_key;
-
--- One row per partition with the statistics of its measures: the columns of _resolution_totals, and
--- the numbers of unordered pairs of rows as DOUBLE: tp (same label and cluster), fp (same cluster
--- only), fn (same label only) and tn (neither); and reduced, the reduced mutual information. The
--- parameter is that of _resolution_totals.
-CREATE OR REPLACE MACRO clustereval._resolution_statistics_of_groups(groups) AS TABLE
+  tables AS (SELECT * FROM clustereval._table_totals(label_sizes, cluster_sizes, totals)),
+  -- The same with the sums over cells, labels and clusters.
+  sums AS (
+    SELECT
+      totals.*,
+      cells.cell_pairs,
+      cells.label_entropy_given_cluster, cells.cluster_entropy_given_label, cells.precision_rows,
+      cells.recall_rows, cells.similar_rows, cells.exact_matches,
+      clustereval._mutual_information(totals.total, cells.deviance, cells.size_products) AS mi,
+      lea.n_cells, lea.lea_precision_rows, lea.lea_recall_rows,
+      closest_labels.closest_labels, closest_clusters.closest_clusters,
+      remainders.cell_remainders, remainders.cell_factorials,
+      tables.label_remainders, tables.cluster_remainders, tables.log_tables,
+      tables.label_tables, tables.table_excess, tables.label_excess, tables.label_factorials
+    FROM totals
+    LEFT JOIN clustereval._cell_totals(row_counts, sized_cells) AS cells
+      ON cells.partition_key IS NOT DISTINCT FROM totals.partition_key
+    LEFT JOIN clustereval._lea_totals(sized_cells) AS lea
+      ON lea.partition_key IS NOT DISTINCT FROM totals.partition_key
+    LEFT JOIN clustereval._cell_remainder_totals(sized_cells) AS remainders
+      ON remainders.partition_key IS NOT DISTINCT FROM totals.partition_key
+    LEFT JOIN clustereval._closest_label_totals(sized_cells) AS closest_labels
+      ON closest_labels.partition_key IS NOT DISTINCT FROM totals.partition_key
+    LEFT JOIN clustereval._closest_cluster_totals(sized_cells) AS closest_clusters
+      ON closest_clusters.partition_key IS NOT DISTINCT FROM totals.partition_key
+    LEFT JOIN tables ON tables.partition_key IS NOT DISTINCT FROM totals.partition_key
+  )
   SELECT
     *,
     CAST(clustereval._tp(total, cell_pairs, label_pairs, cluster_pairs) AS DOUBLE) AS tp,
@@ -108,7 +94,7 @@ CREATE OR REPLACE MACRO clustereval._resolution_statistics_of_groups(groups) AS 
         label_remainders, cluster_remainders, log_tables, cell_factorials, table_excess
       )
     END AS reduced
-  FROM clustereval._resolution_totals(groups);
+  FROM sums;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables

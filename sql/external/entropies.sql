@@ -12,12 +12,10 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- Mutual information in nats of `total` rows, from two sums over the cells (label, cluster) that
--- have rows. deviance is the sum of n ln(n / m) + m - n, where n is the number of rows of a cell
--- and m = label_size x cluster_size / total is the expected number if label and cluster were
--- independent. size_products is the sum of label_size x cluster_size, an exact integer: total^2 -
--- size_products is `total` times the sum of m over the empty cells, each of which adds m to the
--- deviance.
+-- Mutual information in nats, from sums over the cells with rows: deviance, of n ln(n / m) + m - n,
+-- where m = label_size x cluster_size / total; and size_products, of label_size x cluster_size.
+-- total^2 - size_products is `total` times the sum of m over the empty cells, each of which adds m
+-- to the deviance.
 CREATE OR REPLACE MACRO clustereval._mutual_information(total, deviance, size_products) AS
   clustereval._ratio(
     deviance
@@ -27,10 +25,9 @@ CREATE OR REPLACE MACRO clustereval._mutual_information(total, deviance, size_pr
     total
   );
 
--- List of the deviances n ln(n / m) + m - n of `cells`, structs {n, label_size, cluster_size} of
--- _cells_as_list, among `total` rows: m = label_size x cluster_size / total is the expected number
--- of rows if label and cluster were independent. The difference n total - label_size x cluster_size
--- is computed from integers, so that no digits cancel. Each stage computes values once, by name.
+-- List of the deviances n ln(n / m) + m - n of the cells of _cells_as_list, where m = label_size x
+-- cluster_size / total. n total - label_size x cluster_size is computed from integers, so that no
+-- digits cancel. Each stage computes values once, by name.
 CREATE OR REPLACE MACRO clustereval._cell_deviances(total, cells) AS
   list_transform(
     list_transform(
@@ -65,9 +62,7 @@ CREATE OR REPLACE MACRO clustereval._cell_deviances(total, cells) AS
     )
   );
 
--- {total, mi, hl, hc} from `sides`, the struct of _cells_as_list: the number of rows, the mutual
--- information, the entropy of the label given the cluster, and the entropy of the cluster given the
--- label, in nats.
+-- {total, mi, hl, hc} from the struct of _cells_as_list.
 CREATE OR REPLACE MACRO clustereval._information_of_cells(sides) AS {
   'total': sides['total'],
   'mi': clustereval._mutual_information(
@@ -91,9 +86,7 @@ CREATE OR REPLACE MACRO clustereval._information_of_cells(sides) AS {
   ))
 };
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the struct of
--- _information_of_cells, from which all entropies and scores of information are computed. Rows with
--- a NULL in either column are left out.
+-- Aggregate: the struct of _information_of_cells.
 CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],

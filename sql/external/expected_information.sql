@@ -22,10 +22,8 @@
 -- nodes with multiplicities that give the same sum, so that the number of pairs is bounded.
 ---------------------------------------------------------------------------------------------------
 
--- Error of Stirling's formula for ln(x!), where x is a whole number >= 0:
--- ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2], and 0 for x = 0. From x = 7 on, the macro uses
--- Stieltjes' continued fraction, which is exact to 1e-17. For smaller x, it uses a constant for
--- each x.
+-- Error of Stirling's formula for ln(x!) of a whole number x: ln(x!) - [(x + 1/2) ln x - x + ln(2
+-- pi) / 2], and 0 for x = 0. From 7 on by Stieltjes' continued fraction, which is exact to 1e-17.
 CREATE OR REPLACE MACRO clustereval._stirling_error(x) AS
   CASE
     WHEN x >= 7
@@ -43,47 +41,34 @@ CREATE OR REPLACE MACRO clustereval._stirling_error(x) AS
     ELSE 1.3876128823070748e-2
   END;
 
--- 2 pi x, the number under the root in Stirling's formula sqrt(2 pi x) (x / e)^x for x!, for a
--- whole number x > 0; 1 for x = 0.
+-- 2 pi x, the number under the root in Stirling's formula; 1 for x = 0.
 CREATE OR REPLACE MACRO clustereval._stirling_scale(x) AS
   GREATEST(6.283185307179586 * x, 1.0);
 
--- Standard deviation of the overlap, the number of rows that a label of size a and a cluster of
--- size b share if the clusters of n rows are permuted at random: a hypergeometric variable.
+-- Standard deviation of the overlap of a label of size a and a cluster of size b among n rows, if
+-- the clusters are permuted at random: a hypergeometric variable.
 CREATE OR REPLACE MACRO clustereval._overlap_deviation(n, a, b) AS
   sqrt((a / n) * b * ((n - a) / n) * ((n - b) / GREATEST(n - 1.0, 1.0)));
 
--- Stride of a sum over the overlaps x of a label and a cluster (the rows that they share) under
--- random labeling, where deviation is the standard deviation of x: the sum is evaluated at every
--- stride-th x only. 1 if deviation < 6; otherwise floor(deviation / 1.5), since the probabilities
--- are then so smooth that the sum over every stride-th x, times stride, has the same value to
--- 1e-15.
+-- Stride of a sum over the overlaps, whose standard deviation is deviation: 1 if that is below 6;
+-- otherwise the probabilities are so smooth that the sum over every stride-th overlap, times
+-- stride, has the same value to 1e-15.
 CREATE OR REPLACE MACRO clustereval._overlap_sum_stride(deviation) AS
   CASE WHEN deviation < 6 THEN 1.0 ELSE floor(deviation / 1.5) END;
 
--- The largest distance from the central overlap (_central_overlap) at which a sum over the overlaps
--- of a label and a cluster is evaluated, in rows. deviation is the standard deviation of the
--- overlap. Overlaps at larger distances have less than 1e-15 of the probability. The 8 is for small
--- clusters, whose overlap is skewed to the right like a Poisson variable.
-CREATE OR REPLACE MACRO clustereval._overlap_sum_reach(deviation) AS
-  9.5 * deviation + CASE WHEN deviation < 6 THEN 8.0 ELSE 0.0 END;
-
--- Number of overlaps on one side of the central overlap (_central_overlap) at which a sum over the
--- overlaps of a label and a cluster is evaluated. These are every stride-th overlap
--- (_overlap_sum_stride) up to the distance _overlap_sum_reach, if they are possible. deviation is
--- the standard deviation of the overlap, and possible_distance is the distance from the central
--- overlap to the smallest or to the largest possible overlap, in rows.
+-- Number of overlaps on one side of the central overlap at which the sum is evaluated: every
+-- stride-th one up to possible_distance, that to the last possible overlap. Overlaps more than 9.5
+-- deviations away have less than 1e-15 of the probability. The 8 is for small clusters, whose
+-- overlap is skewed to the right like a Poisson variable.
 CREATE OR REPLACE MACRO clustereval._count_overlap_nodes(deviation, possible_distance) AS
   floor(
-    LEAST(clustereval._overlap_sum_reach(deviation), possible_distance)
+    LEAST(9.5 * deviation + CASE WHEN deviation < 6 THEN 8.0 ELSE 0.0 END, possible_distance)
     / clustereval._overlap_sum_stride(deviation)
   );
 
--- Probability, up to a factor, of a 2 x 2 table of rows with given marginals under random labeling:
--- x1 rows with a label and a cluster, x2 with the label only, x3 with the cluster only, x4 with
--- neither. d1 .. d4 are the deviances x ln(x / m) + m - x of these counts from their means m. The
--- factor depends only on the marginals; the sum of the weights over all x1 determines it. The
--- formula is Loader's saddle-point form, which does not cancel.
+-- Probability, up to a factor that depends only on the marginals, of a 2 x 2 table x1 .. x4 under
+-- random labeling, with the deviances d1 .. d4 of its counts from their means. Loader's
+-- saddle-point form, which does not cancel.
 CREATE OR REPLACE MACRO clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, d4) AS
   exp(
     -(d1 + d2 + d3 + d4)
@@ -94,15 +79,12 @@ CREATE OR REPLACE MACRO clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, 
     * clustereval._stirling_scale(x3) * clustereval._stirling_scale(x4)
   );
 
--- The whole number at which a sum over the possible values of an overlap is centered: the whole
--- part of the mean a b / n, or the nearest possible value. The overlap is the number of rows that a
--- label of size a and a cluster of size b share if the clusters of n rows are permuted at random.
+-- The whole number at which a sum over overlaps is centered: the whole part of their mean a b / n,
+-- or the nearest possible value.
 CREATE OR REPLACE MACRO clustereval._central_overlap(n, a, b) AS
   LEAST(GREATEST(floor(a * b / n), a + b - n), LEAST(a, b));
 
--- center - a b / n as DOUBLE, computed from exact integers: how far center, the overlap of
--- _central_overlap, is from the mean overlap of a label of size a and a cluster of size b among n
--- rows.
+-- center - a b / n as DOUBLE, computed from exact integers.
 CREATE OR REPLACE MACRO clustereval._central_overlap_offset(center, n, a, b) AS
   CAST(
     clustereval._widen(center) * clustereval._widen(n)
@@ -113,9 +95,9 @@ CREATE OR REPLACE MACRO clustereval._central_overlap_offset(center, n, a, b) AS
 -- its mean m; 0 for x = m = 0.
 CREATE OR REPLACE MACRO clustereval._relative_difference(d, x, m) AS d / GREATEST(x + m, 1e-300);
 
--- (a / n) (b / n) ln(n / a): the term of a label of size a and a cluster of size b among n rows in
--- the label entropy, if that is written as a sum over all pairs of a label and a cluster. If b and
--- a are exchanged, the result is the term of the two sizes in the cluster entropy.
+-- (a / n) (b / n) ln(n / a): the term of a label of size a and a cluster of size b in the label
+-- entropy, written as a sum over all pairs of a label and a cluster. With a and b exchanged, that
+-- in the cluster entropy.
 CREATE OR REPLACE MACRO clustereval._independent_entropy_term(n, a, b) AS
   clustereval._ratio(a, n) * clustereval._ratio(b, n) * clustereval._log_ratio(n, a);
 
@@ -123,12 +105,9 @@ CREATE OR REPLACE MACRO clustereval._independent_entropy_term(n, a, b) AS
 -- Corrections for chance, from mi, hl, hc (see information.sql) and the expected emi, ehl, ehc
 ---------------------------------------------------------------------------------------------------
 
--- Denominator of the adjusted mutual information, M - emi: M is the mean of the label entropy
--- mi + hl and the cluster entropy mi + hc that average_method names ('arithmetic', 'geometric',
--- 'min' or 'max'). mi is the mutual information, hl the entropy of the label given the cluster, hc
--- that of the cluster given the label; emi, ehl and ehc are the expectations of these for random
--- labelings of the same sizes. It is computed from ehl = mi + hl - emi and ehc = mi + hc - emi,
--- because M - emi would cancel.
+-- M - emi, the denominator of the adjusted mutual information, where M is the mean of the label and
+-- the cluster entropy that average_method names. It is computed from ehl = mi + hl - emi and ehc =
+-- mi + hc - emi, because M - emi would cancel.
 CREATE OR REPLACE MACRO clustereval._mean_entropy_above_chance(
   mi, hl, hc, ehl, ehc, average_method
 ) AS
@@ -141,11 +120,9 @@ CREATE OR REPLACE MACRO clustereval._mean_entropy_above_chance(
     THEN ehl + (ehc - ehl) * clustereval._ratio(sqrt(mi + hl), sqrt(mi + hl) + sqrt(mi + hc))
   END;
 
--- Numerator of the adjusted mutual information, mi - emi. mi is the mutual information, hl the
--- entropy of the label given the cluster, hc that of the cluster given the label; emi, ehl and ehc
--- are their expectations for random labelings of the same sizes. mi - emi is equal to ehl - hl and
--- to ehc - hc. Of the three differences, the one with the smallest terms is the most exact, which
--- matters if nearly every row is a cluster of its own.
+-- mi - emi, the numerator of the adjusted mutual information, equal to ehl - hl and to ehc - hc. Of
+-- the three, the one with the smallest terms is the most exact, which matters if nearly every row
+-- is a cluster of its own.
 CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc) AS
   CASE
     WHEN emi <= ehl AND emi <= ehc THEN mi - emi
@@ -157,43 +134,9 @@ CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, e
 -- Tables of sizes
 ---------------------------------------------------------------------------------------------------
 
--- A table with one row, node, for each whole number from 0 to 143. _expected_totals joins this
--- table to number the overlaps at which it evaluates the sum for a label size and a cluster size.
--- There are fewer than 143 such overlaps.
-CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
-  -- The digits of numbers to the base 12.
-  WITH digits AS (
-    SELECT 0 AS digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3
-    UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7
-    UNION ALL SELECT 8 UNION ALL SELECT 9 UNION ALL SELECT 10 UNION ALL SELECT 11
-  )
-  SELECT CAST(12 * high.digit + low.digit AS BIGINT) AS node
-  FROM digits AS high
-  CROSS JOIN digits AS low;
-
--- One row per partition, side and size: partition_key, is_label (TRUE for labels, FALSE for
--- clusters), size (rows), and multiplicity, the number of labels or clusters of this size. The
--- parameters name a table with one row per label (partition_key, label_size, copies) and one with
--- one row per cluster (partition_key, cluster_size, copies); a row stands for copies labels or
--- clusters of its size.
-CREATE OR REPLACE MACRO clustereval._size_counts(label_sizes, cluster_sizes) AS TABLE
-  -- Sizes of labels and of clusters in one column.
-  WITH sizes AS (
-    SELECT partition_key, TRUE AS is_label, label_size AS size, copies
-    FROM query_table(label_sizes)
-    UNION ALL
-    SELECT partition_key, FALSE, cluster_size, copies
-    FROM query_table(cluster_sizes)
-  )
-  SELECT
-    partition_key, is_label, size, CAST(SUM(copies) AS DOUBLE) AS multiplicity
-  FROM sizes
-  GROUP BY partition_key, is_label, size;
-
 -- The 18 sizes that stand for all sizes from 64 to 128 in _reduced_sizes, one per row: position, a
--- whole number near a Chebyshev point of 64 .. 128, and weight, its weight in the barycentric form
--- of the polynomial through all of them: up to a common factor, 1 / the product of its distances to
--- the others.
+-- whole number near a Chebyshev point, and weight, its barycentric weight in the polynomial through
+-- all of them.
 CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   -- Nodes up to the middle of the range, with their weights.
   WITH lower AS (
@@ -206,32 +149,41 @@ CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
     UNION ALL SELECT 82e0, 9.382122486396819e-1
     UNION ALL SELECT 88e0, -9.425460406643202e-1
     UNION ALL SELECT 93e0, 1e0
-  ),
-  -- All nodes, where the upper half mirrors the lower half.
-  both_halves AS (
-    SELECT position, weight FROM lower
-    UNION ALL
-    SELECT 192.0 - position, -weight FROM lower
   )
-  SELECT position, weight FROM both_halves;
+  SELECT position, weight FROM lower
+  UNION ALL
+  -- The upper half mirrors the lower half.
+  SELECT 192.0 - position, -weight FROM lower;
 
--- Sizes of labels and clusters, reduced to fewer: the rows of the table named by size_counts (see
--- _size_counts: partition_key, is_label, size, multiplicity). If there are many sizes, fewer rows
--- replace them, which bounds the number of pairs of a label size and a cluster size. In each range
--- 64 .. 128, 128 .. 256, ... with more than 32 sizes of one partition and side, 18 whole numbers
--- replace the sizes. Their multiplicities are real numbers that give the same sum of any polynomial
--- of degree 17 over the sizes, and to 1e-14 the same sum of the terms of the expected mutual
--- information.
-CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_counts) AS TABLE
+-- Sizes of labels and clusters, reduced to fewer: partition_key, is_label, size (rows) and
+-- multiplicity. In each range 64 .. 128, 128 .. 256, ... with more than 32 sizes of a partition and
+-- side, 18 whole numbers replace the sizes. Their multiplicities are real numbers that give the
+-- same sum of any polynomial of degree 17 over the sizes, and to 1e-14 the same sum of the terms of
+-- the expected mutual information. In both tables, a row stands for copies labels or clusters.
+CREATE OR REPLACE MACRO clustereval._reduced_sizes(label_sizes, cluster_sizes) AS TABLE
+  -- Sizes of labels and of clusters in one column.
+  WITH all_sizes AS (
+    SELECT partition_key, TRUE AS is_label, label_size AS size, copies
+    FROM query_table(label_sizes)
+    UNION ALL
+    SELECT partition_key, FALSE, cluster_size, copies
+    FROM query_table(cluster_sizes)
+  ),
+  -- Distinct sizes with their numbers of labels or clusters.
+  size_counts AS (
+    SELECT partition_key, is_label, size, CAST(SUM(copies) AS DOUBLE) AS multiplicity
+    FROM all_sizes
+    GROUP BY partition_key, is_label, size
+  ),
   -- Sizes with the unit of their octave, which is 0 for sizes below 64.
-  WITH octaves AS (
+  octaves AS (
     SELECT
       *,
       CASE
         WHEN size < 64 THEN 0.0
         ELSE clustereval._power_of_2(FLOOR(LN(size + 0.5) / LN(2.0)) - 6.0)
       END AS unit
-    FROM query_table(size_counts)
+    FROM size_counts
   ),
   -- Sizes with the number of sizes in their octave.
   octave_counts AS (
@@ -261,24 +213,17 @@ CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_counts) AS TABLE
       multiplicity * node_weight
         / SUM(node_weight) OVER (PARTITION BY partition_key, is_label, size) AS node_multiplicity
     FROM node_weights
-  ),
-  -- Sizes of octaves with few sizes, and the nodes of the others.
-  sizes AS (
-    SELECT partition_key, is_label, size, multiplicity
-    FROM octave_counts
-    WHERE unit = 0 OR octave_sizes <= 32
-    UNION ALL
-    SELECT
-      partition_key, is_label, CAST(position * unit AS BIGINT),
-      SUM(node_multiplicity)
-    FROM node_shares
-    GROUP BY partition_key, is_label, unit, position
   )
-  SELECT * FROM sizes;
+  SELECT partition_key, is_label, size, multiplicity
+  FROM octave_counts
+  WHERE unit = 0 OR octave_sizes <= 32
+  UNION ALL
+  SELECT partition_key, is_label, CAST(position * unit AS BIGINT), SUM(node_multiplicity)
+  FROM node_shares
+  GROUP BY partition_key, is_label, unit, position;
 
--- One row per distinct pair of sizes and node of its sum: the sizes (n, a, b), the stride of the
--- nodes (stride), the overlap at the node (x1) and its difference from the expected overlap (d).
--- distinct_pairs is the name of a CTE of rows of sizes.
+-- One row per distinct pair of sizes and node of its sum: stride, x1, the overlap at the node, and
+-- d, its difference from the expected overlap.
 CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
   -- Pairs of sizes with the range and the center of their overlaps.
   WITH centers AS (
@@ -300,7 +245,17 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
       clustereval._central_overlap_offset(center, n, a, b) AS center_offset
     FROM centers
   ),
-  numbers AS (SELECT * FROM clustereval._node_numbers()),
+  digits AS (
+    SELECT 0 AS digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3
+    UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7
+    UNION ALL SELECT 8 UNION ALL SELECT 9 UNION ALL SELECT 10 UNION ALL SELECT 11
+  ),
+  -- The numbers from 0 to 143, since a sum has fewer nodes than 143.
+  numbers AS (
+    SELECT CAST(12 * high.digit + low.digit AS BIGINT) AS node
+    FROM digits AS high
+    CROSS JOIN digits AS low
+  ),
   -- The numbers of the nodes, for each number of nodes.
   ranges AS (
     SELECT counts.node AS n_nodes, numbers.node
@@ -315,9 +270,8 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
   JOIN ranges ON ranges.n_nodes = CAST(below + above + 1 AS BIGINT);
 
 -- One row per distinct pair of sizes (n, a, b) with its expectations: its terms of the expected
--- mutual information (emi) and of the expected conditional entropies. nodes: rows of
--- _overlap_nodes. Each stage has only the columns that later stages need, since every column takes
--- time.
+-- mutual information (emi) and of the expected conditional entropies. Each stage has only the
+-- columns that later stages need, since every column takes time.
 CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
   -- Overlaps x1 to x4 of the 2 x 2 table at each node, and their means m1 to m4.
   WITH tables AS (
@@ -401,17 +355,13 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
     END AS expected_cluster_entropy_given_label
   FROM pair_sums;
 
--- One row per partition with its information expected by chance: partition_key, and the
--- expectations, for random labelings of the same sizes, of the mutual information (emi) and of both
--- conditional entropies, in nats. The parameters name three tables with the column partition_key.
--- The first has one row per partition (total, its number of rows), the second has one row per label
--- (label_size), and the third has one row per cluster (cluster_size). The last two also have
--- copies, the number of labels or clusters that a row stands for.
+-- One row per partition with its information expected by chance: emi and both conditional entropies
+-- expected for random labelings of the same sizes, in nats. A row of label_sizes or cluster_sizes
+-- stands for copies labels or clusters.
 CREATE OR REPLACE MACRO clustereval._expected_totals(
   row_counts, label_sizes, cluster_sizes
 ) AS TABLE
-  WITH size_counts AS (SELECT * FROM clustereval._size_counts(label_sizes, cluster_sizes)),
-  sizes AS (SELECT * FROM clustereval._reduced_sizes(size_counts)),
+  WITH sizes AS (SELECT * FROM clustereval._reduced_sizes(label_sizes, cluster_sizes)),
   -- Pairs of a label size and a cluster size, with how often a partition has them.
   size_pairs AS NOT MATERIALIZED (
     SELECT
@@ -431,8 +381,7 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
     SELECT DISTINCT n, a, b
     FROM size_pairs
   ),
-  nodes AS (SELECT * FROM clustereval._overlap_nodes(distinct_pairs)),
-  pair_values AS (SELECT * FROM clustereval._pair_expectations(nodes))
+  nodes AS (SELECT * FROM clustereval._overlap_nodes(distinct_pairs))
   SELECT
     pairs.partition_key,
     clustereval._compensated_sum(pairs.multiplicity * terms.emi) AS emi,
@@ -441,7 +390,7 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
     clustereval._compensated_sum(pairs.multiplicity * terms.expected_cluster_entropy_given_label)
       AS expected_cluster_entropy_given_label
   FROM size_pairs AS pairs
-  JOIN pair_values AS terms
+  JOIN clustereval._pair_expectations(nodes) AS terms
     ON terms.n = pairs.n
     AND terms.a = pairs.a
     AND terms.b = pairs.b
@@ -458,9 +407,7 @@ CREATE OR REPLACE MACRO clustereval._sum_of_field(structs, field) AS
     list_transform(structs, lambda __ce_struct: __ce_struct[field])
   );
 
--- The distinct sizes in the histogram counts, a MAP from each label (or each cluster) to its number
--- of rows, as a list of {size, multiplicity}: a number of rows, and the number of labels (clusters)
--- of this size.
+-- The distinct sizes in a histogram, as a list of {size, multiplicity}.
 CREATE OR REPLACE MACRO clustereval._size_count_list(counts) AS
   list_transform(
     map_entries(list_aggregate(clustereval._histogram_sizes(counts), 'histogram')),
@@ -469,34 +416,24 @@ CREATE OR REPLACE MACRO clustereval._size_count_list(counts) AS
     }
   );
 
--- The plan by which _size_pair_terms evaluates the sum over the overlaps (shared rows) of a label
--- of label_size rows and a cluster of cluster_size rows among `total` rows: {n, a, b, multiplicity,
--- center, stride, below, above, offset}. n, a and b are the first three parameters as DOUBLE, and
--- multiplicity is the number of pairs of a label and a cluster with these sizes. The sum is
--- evaluated at the overlap center, which is near the mean, and at overlaps in steps of stride:
--- `below` of them are smaller than center, and `above` of them are larger. offset is center - a b /
--- n.
+-- How _size_pair_terms evaluates the sum over the overlaps of a label and a cluster: {n, a, b,
+-- multiplicity, center, stride, below, above, offset}. Around the overlap center, `below` smaller
+-- and `above` larger ones are taken in steps of stride. offset is center - a b / n.
 CREATE OR REPLACE MACRO clustereval._size_pair_plan(
   total, label_size, cluster_size, multiplicity
 ) AS
   list_transform(
-    list_transform(
-      [{
-        'n': CAST(total AS DOUBLE),
-        'a': CAST(label_size AS DOUBLE),
-        'b': CAST(cluster_size AS DOUBLE),
-        'deviation': clustereval._overlap_deviation(
-          CAST(total AS DOUBLE), CAST(label_size AS DOUBLE), CAST(cluster_size AS DOUBLE)
-        )
-      }],
-      lambda __ce_pair: {
-        'n': __ce_pair['n'],
-        'a': __ce_pair['a'],
-        'b': __ce_pair['b'],
-        'deviation': __ce_pair['deviation'],
-        'center': clustereval._central_overlap(__ce_pair['n'], __ce_pair['a'], __ce_pair['b'])
-      }
-    ),
+    [{
+      'n': CAST(total AS DOUBLE),
+      'a': CAST(label_size AS DOUBLE),
+      'b': CAST(cluster_size AS DOUBLE),
+      'deviation': clustereval._overlap_deviation(
+        CAST(total AS DOUBLE), CAST(label_size AS DOUBLE), CAST(cluster_size AS DOUBLE)
+      ),
+      'center': clustereval._central_overlap(
+        CAST(total AS DOUBLE), CAST(label_size AS DOUBLE), CAST(cluster_size AS DOUBLE)
+      )
+    }],
     lambda __ce_pair: {
       'n': __ce_pair['n'],
       'a': __ce_pair['a'],
@@ -517,11 +454,8 @@ CREATE OR REPLACE MACRO clustereval._size_pair_plan(
     }
   )[1];
 
--- The 2 x 2 tables of rows for the overlaps of pair, a struct of _size_pair_plan, as a list of
--- {d, x1, x2, x3, x4, m1, m2, m3, m4}. x1, the overlap, is the number of rows with a label and a
--- cluster, x2 with the label only, x3 with the cluster only, x4 with neither; m1 .. m4 are their
--- means under random labeling, and d = x1 - m1, exactly. The overlaps are center + stride x node,
--- where node is 0 at the center and negative below it.
+-- The 2 x 2 tables at the overlaps of a struct of _size_pair_plan: a list of {d, x1 .. x4, m1 ..
+-- m4}, counts and their means under random labeling; d = x1 - m1, exactly.
 CREATE OR REPLACE MACRO clustereval._node_tables(pair) AS
   list_transform(
     list_transform(
@@ -544,9 +478,8 @@ CREATE OR REPLACE MACRO clustereval._node_tables(pair) AS
     }
   );
 
--- `tables`, the list of _node_tables, with the deviances d1 .. d4 of the counts x1 .. x4 from their
--- means, x ln(x / m) + m - x, in place of the means: a list of {x1, x2, x3, x4, d1, d2, d3, d4}.
--- v1 .. v4 are the relative differences, which _deviance reads often and which are computed once.
+-- The list of _node_tables with the deviances d1 .. d4 in place of the means. v1 .. v4 are the
+-- relative differences, which _deviance reads often and which are computed once.
 CREATE OR REPLACE MACRO clustereval._node_deviances(tables) AS
   list_transform(
     list_transform(
@@ -583,11 +516,10 @@ CREATE OR REPLACE MACRO clustereval._node_deviances(tables) AS
     }
   );
 
--- List of the terms of the overlaps x1 in the sums over the overlaps of a label of size a and a
--- cluster of size b: {weight, emi, ehl, ehc}. weight is the probability of x1 up to a factor; emi
--- is weight times the deviance of x1 from its mean, ehl is weight x1 ln(b / x1), ehc is weight x1
--- ln(a / x1). If the stride is above 1, ehl and ehc are 0, because _size_pair_terms then computes
--- their sums from emi. pair is a struct of _size_pair_plan.
+-- List of the terms {weight, emi, ehl, ehc} at the overlaps x1 of a struct of _size_pair_plan:
+-- weight is the probability of x1 up to a factor; the others are weight times the deviance, x1 ln(b
+-- / x1) and x1 ln(a / x1). With a stride above 1, ehl and ehc are 0: _size_pair_terms computes
+-- their sums from emi.
 CREATE OR REPLACE MACRO clustereval._node_terms(pair) AS
   list_transform(
     list_transform(
@@ -617,10 +549,8 @@ CREATE OR REPLACE MACRO clustereval._node_terms(pair) AS
     }
   );
 
--- {emi, ehl, ehc}: the contributions of all pairs of a label and a cluster with two given sizes to
--- the expected mutual information (emi), to the expected entropy of the label given the cluster
--- (ehl) and to the expected entropy of the cluster given the label (ehc), in nats. pair is a struct
--- of _size_pair_plan, which has the sizes and the number of such pairs.
+-- {emi, ehl, ehc}: what all pairs of a label and a cluster with the sizes of a struct of
+-- _size_pair_plan contribute to the expectations.
 CREATE OR REPLACE MACRO clustereval._size_pair_terms(pair) AS
   list_transform(
     list_transform(
@@ -652,10 +582,8 @@ CREATE OR REPLACE MACRO clustereval._size_pair_terms(pair) AS
     }
   )[1];
 
--- {emi, ehl, ehc}, the expectations, for random labelings of the same sizes, of the mutual
--- information, of the entropy of the label given the cluster and of that of the cluster given the
--- label, in nats. labels and clusters are the maps of _histograms, and `total` is the number of
--- rows.
+-- {emi, ehl, ehc}, the expectations for random labelings of the same sizes, in nats. labels and
+-- clusters are the maps of _histograms.
 CREATE OR REPLACE MACRO clustereval._expected_of_sizes(total, labels, clusters) AS
   list_transform(
     list_transform(
@@ -684,8 +612,7 @@ CREATE OR REPLACE MACRO clustereval._expected_of_sizes(total, labels, clusters) 
     }
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the struct of
--- _expected_of_sizes.
+-- Aggregate: the struct of _expected_of_sizes.
 CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
   list_transform(
     [clustereval._histograms(label, cluster)],

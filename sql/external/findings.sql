@@ -1,10 +1,9 @@
 -- findings: what you should know about a clustering with labels, in words with the numbers behind
 -- them.
 
--- Severity of a cluster or label that is divided: 'problem' if it may be one and either concerns
--- many rows, along with all others whose share is as low, or most of its kind of pairs. n_outside:
--- the rows outside the majorities of all such clusters or labels; divided: its pairs of different
--- labels or clusters; pairs: the pairs of the partition with the same cluster or label.
+-- 'problem' if it may be one and the division concerns either many rows (n_outside, with all others
+-- whose share is as low), or most of its kind of pairs: divided of `pairs` are of different labels
+-- or clusters.
 CREATE OR REPLACE MACRO clustereval._severity_of_division(
   share, n_outside, total, divided, pairs, may_be_problem
 ) AS
@@ -34,11 +33,10 @@ CREATE OR REPLACE MACRO clustereval._divided_share_as_text(share) AS
     ELSE clustereval._undivided_share()
   END);
 
--- The divided clusters or labels: rows with partition_key, subject (its name), n (its rows),
--- majority, share, divided (its ordered pairs in different cells), n_whole (the labels or clusters
--- with at least 80 % of their rows in it) and n_outside (the rows outside the majorities of all in
--- the partition whose share is a problem). sized_cells: rows with partition_key, subject, other, n,
--- size, majority_n and other_size by cell.
+-- The divided clusters or labels: partition_key, subject, n (rows), majority, share, divided
+-- (ordered pairs in different cells), n_whole (labels or clusters with at least 80 % of their rows
+-- in it) and n_outside (rows outside the majorities of all in the partition whose share is a
+-- problem). sized_cells: partition_key, subject, other, n, size, majority_n and other_size by cell.
 CREATE OR REPLACE MACRO clustereval._divided_subjects(sized_cells) AS TABLE
   WITH subjects AS (
     SELECT
@@ -82,11 +80,9 @@ CREATE OR REPLACE MACRO clustereval._is_fraction(label) AS
     ELSE FALSE
   END;
 
--- Findings on the labels of a partition as such: one row per finding, with partition_key, place,
--- severity, code, label, n, value and finding. row_counts: rows with partition_key, total,
--- n_clusters, n_labels, n_cells, n_fractions and fraction_rows; label_sizes: rows of _label_sizes;
--- noise_of_labels: rows with partition_key, label, n_left and n_noise, the numbers of its rows that
--- are scored and that are left out as noise. noise is the user's option.
+-- Findings on the labels as such: partition_key, place, severity, code, label, n, value and
+-- finding. noise_of_labels: partition_key, label, n_left and n_noise, its rows that are scored and
+-- that are left out as noise.
 CREATE OR REPLACE MACRO clustereval._findings_on_labels(
   row_counts, label_sizes, noise_of_labels, noise
 ) AS TABLE

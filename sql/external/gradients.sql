@@ -6,16 +6,15 @@
 --   bcubed       B-cubed precision     B-cubed recall
 --   majority     purity                inverse purity
 
--- One row per partition_key and family with the values from which the gradients are computed. s, x
--- and y are the statistics of the family (for pairs, shares of all pairs). b = s + y belongs to the
--- labels (the share of pairs with the same label, or the label entropy), and c = s + x belongs to
--- the clusters. g = sqrt(b c), and gb and gc are its derivatives with respect to b and c. r =
--- sqrt(b (1 - b) c (1 - c)) is the denominator of the phi index, and rb and rc are its derivatives.
--- larger_x is 1 if x > y, 0 if x < y, and NULL if they are equal except for rounding. emi is the
--- expected mutual information. emi tends to (labels - 1) (clusters - 1) / (2 rows) whatever the
--- shares are, and is treated as constant if it is at most 0.005 of the mean entropy. Otherwise emi
--- is NULL here, and so are the derivatives of the adjusted mutual information. Values that are 0 /
--- 0 are NULL. total is the number of rows. statistics: rows of _statistics_of_groups.
+-- One row per partition and family with the values of which the gradients are made. s, x and y are
+-- the statistics of the family (for pairs, shares of all pairs). b = s + y belongs to the labels
+-- (share of pairs with the same label, or label entropy), and c = s + x to the clusters. g = sqrt(b
+-- c), with the derivatives gb and gc. r = sqrt(b (1 - b) c (1 - c)) is the denominator of the phi
+-- index, with the derivatives rb and rc. larger_x is 1 if x > y, 0 if x < y, and NULL if they are
+-- equal except for rounding. emi, the expected mutual information, tends to (labels - 1) (clusters
+-- - 1) / (2 rows) whatever the shares are, and is treated as constant if it is at most 0.005 of the
+-- mean entropy; otherwise it is NULL, and so are the derivatives of the adjusted mutual
+-- information.
 CREATE OR REPLACE MACRO clustereval._parts_of_gradients(statistics) AS TABLE
   WITH parts AS (
     SELECT

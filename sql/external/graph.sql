@@ -30,12 +30,7 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
       __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
     )
   ),
-  __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  __ce_clusters AS (SELECT * FROM clustereval._graph_conductances(__ce_sizes)),
-  __ce_sums AS (SELECT * FROM clustereval._graph_sums(__ce_clusters, resolution)),
-  __ce_row_counts AS (
-    SELECT * FROM clustereval._graph_row_counts(__ce_ids, __ce_edges, tbl, partition_by)
-  )
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges))
   SELECT
     counts.partition_key,
     COALESCE(sums.n_nodes, 0) AS n_nodes,
@@ -48,16 +43,19 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
     counts.n_duplicate_edges,
     sums.modularity,
     clustereval._at_most_1(clustereval._ratio(sums.weight, sums.total)) AS coverage,
-    clustereval._graph_performance(
-      sums.n_nodes, sums.n_edges, sums.n_cut_edges, sums.pairs
+    -- As in networkx, the inner edges include self-loops.
+    clustereval._ratio(
+      clustereval._count_pairs(sums.n_nodes) - sums.pairs + sums.n_edges - sums.n_cut_edges,
+      clustereval._count_pairs(sums.n_nodes)
     ) AS performance,
     sums.mean_conductance,
     sums.worst_conductance,
     clustereval._ratio(
       sums.n_cut_edges, sums.n_edges + sums.n_cut_edges
     ) AS inter_cluster_edge_share
-  FROM __ce_row_counts AS counts
-  LEFT JOIN __ce_sums AS sums ON sums.partition_key IS NOT DISTINCT FROM counts.partition_key
+  FROM clustereval._graph_row_counts(__ce_ids, __ce_edges, tbl, partition_by) AS counts
+  LEFT JOIN clustereval._graph_sums(__ce_clusters, resolution) AS sums
+    ON sums.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, resolution, 0))
   ORDER BY counts.partition_key ASC NULLS LAST;
 
@@ -83,16 +81,9 @@ CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
       __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
     )
   ),
-  __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  __ce_shapes AS (SELECT * FROM clustereval._graph_shapes(__ce_nodes, __ce_edges, __ce_sizes)),
-  __ce_clusters AS (SELECT * FROM clustereval._graph_conductances(__ce_sizes)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
   __ce_components AS MATERIALIZED (
-    SELECT * FROM clustereval._graph_components(__ce_clusters, __ce_shapes)
-  ),
-  __ce_diameters AS (
-    SELECT * FROM clustereval._graph_cluster_diameters(
-      __ce_nodes, __ce_edges, __ce_components, max_diameter_nodes
-    )
+    SELECT * FROM clustereval._graph_components(__ce_nodes, __ce_edges, __ce_clusters)
   )
   SELECT
     one.partition_key,
@@ -112,7 +103,10 @@ CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
     one.n_bridges,
     CAST(diameter.diameter AS BIGINT) AS diameter
   FROM __ce_components AS one
-  LEFT JOIN __ce_diameters AS diameter ON diameter.cluster_no = one.cluster_no
+  LEFT JOIN clustereval._graph_cluster_diameters(
+    __ce_nodes, __ce_edges, __ce_components, max_diameter_nodes
+  ) AS diameter
+    ON diameter.cluster_no = one.cluster_no
   WHERE clustereval._check_options(
       clustereval._valid_graph_options(noise, noise_as, 1, max_diameter_nodes)
     )
@@ -140,7 +134,6 @@ CREATE OR REPLACE MACRO clustereval.graph_node_report(
       __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
     )
   ),
-  __ce_degrees AS (SELECT * FROM clustereval._graph_degrees(__ce_edges)),
   __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
   __ce_bridges AS (
     SELECT *
@@ -167,7 +160,7 @@ CREATE OR REPLACE MACRO clustereval.graph_node_report(
     COALESCE(bridge.n_bridges, 0) AS n_bridges
   FROM __ce_nodes AS node
   JOIN __ce_clusters AS one ON one.cluster_no = node.cluster_no
-  LEFT JOIN __ce_degrees AS sums ON sums.node = node.node
+  LEFT JOIN clustereval._graph_degrees(__ce_edges) AS sums ON sums.node = node.node
   LEFT JOIN __ce_bridge_counts AS bridge ON bridge.node = node.node
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, 1, 0))
   ORDER BY node.partition_key ASC NULLS LAST, node.id ASC NULLS LAST;
@@ -193,35 +186,22 @@ CREATE OR REPLACE MACRO clustereval.graph_edge_report(
       __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
     )
   ),
-  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  __ce_bridges AS (
-    SELECT *
-    FROM clustereval._graph_cluster_bridges(__ce_nodes, __ce_edges, __ce_clusters)
-  ),
-  __ce_named AS (
-    SELECT
-      edge.partition_key,
-      LEAST(low.id, high.id) AS left_id,
-      GREATEST(low.id, high.id) AS right_id,
-      edge.weight,
-      edge.n_rows,
-      edge.low_cluster = edge.high_cluster AS is_inner,
-      low.cluster,
-      COALESCE(bridge.is_bridge, FALSE) AS is_bridge
-    FROM __ce_edges AS edge
-    JOIN __ce_nodes AS low ON low.node = edge.low
-    JOIN __ce_nodes AS high ON high.node = edge.high
-    LEFT JOIN __ce_bridges AS bridge ON bridge.low = edge.low AND bridge.high = edge.high
-  )
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges))
   SELECT
-    partition_key,
-    left_id AS "left",
-    right_id AS "right",
-    named.weight,
-    n_rows,
-    CASE WHEN is_inner THEN named.cluster END AS cluster,
-    CASE WHEN is_inner THEN is_bridge END AS is_bridge
-  FROM __ce_named AS named
+    edge.partition_key,
+    LEAST(low.id, high.id) AS "left",
+    GREATEST(low.id, high.id) AS "right",
+    edge.weight,
+    edge.n_rows,
+    CASE WHEN edge.low_cluster = edge.high_cluster THEN low.cluster END AS cluster,
+    CASE
+      WHEN edge.low_cluster = edge.high_cluster THEN COALESCE(bridge.is_bridge, FALSE)
+    END AS is_bridge
+  FROM __ce_edges AS edge
+  JOIN __ce_nodes AS low ON low.node = edge.low
+  JOIN __ce_nodes AS high ON high.node = edge.high
+  LEFT JOIN clustereval._graph_cluster_bridges(__ce_nodes, __ce_edges, __ce_clusters) AS bridge
+    ON bridge.low = edge.low AND bridge.high = edge.high
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, 1, 0))
   ORDER BY
-    partition_key ASC NULLS LAST, left_id ASC NULLS LAST, right_id ASC NULLS LAST;
+    edge.partition_key ASC NULLS LAST, 2 ASC NULLS LAST, 3 ASC NULLS LAST;

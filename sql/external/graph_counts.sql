@@ -13,8 +13,7 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
--- Raises an error if an option is invalid. The parameters are the user's options.
+-- Text for _check_options, or the error of an option of the tables of graphs.
 CREATE OR REPLACE MACRO clustereval._valid_graph_options(
   noise, noise_as, resolution, max_diameter_nodes
 ) AS
@@ -37,13 +36,8 @@ CREATE OR REPLACE MACRO clustereval._valid_graph_options(
 CREATE OR REPLACE MACRO clustereval._is_integer_type(type_name) AS
   regexp_full_match(type_name, 'U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER');
 
--- TRUE if type_name is the name of a type of numbers, or of the type of untyped NULLs.
-CREATE OR REPLACE MACRO clustereval._is_weight_type(type_name) AS
-  clustereval._is_integer_type(type_name)
-  OR regexp_full_match(type_name, 'BIGNUM|FLOAT|DOUBLE|DECIMAL.*|"NULL"');
-
--- x, any value, passed through unless a check fails. Raises an error if the ends of edges in the
--- column `parameter` do not have the type of the ids. All types of whole numbers count as one.
+-- x, any value. Raises an error if the ends of edges in the column `parameter` do not have the type
+-- of the ids. All types of whole numbers count as one.
 CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_type) AS
   CASE
     WHEN end_type <> id_type AND NOT (
@@ -57,7 +51,7 @@ CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_t
   END;
 
 -- One row, valid = TRUE. Raises an error for a string literal in place of a column, and if the
--- columns of the two tables have different types. The parameters are the user's arguments.
+-- columns of the two tables have different types.
 CREATE OR REPLACE MACRO clustereval._check_graph_columns(
   tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
 ) AS TABLE
@@ -95,7 +89,10 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
   )
   SELECT
     CASE
-      WHEN NOT clustereval._is_weight_type(ends.__ce_weight_type)
+      WHEN NOT (
+        clustereval._is_integer_type(ends.__ce_weight_type)
+        OR regexp_full_match(ends.__ce_weight_type, 'BIGNUM|FLOAT|DOUBLE|DECIMAL.*|"NULL"')
+      )
       THEN error(concat(
         'weight: expected finite numbers >= 0, got a column of type ', ends.__ce_weight_type,
         '; cast it to numbers'
@@ -130,11 +127,10 @@ CREATE OR REPLACE MACRO clustereval._check_edge_weight(x) AS
 -- Nodes and edges
 ---------------------------------------------------------------------------------------------------
 
--- One row per id of a partition: partition_key; id; cluster, the cluster of the id; times, the
--- number of its rows with a cluster; n_dropped, the number of its other rows; is_noise; and node,
--- the number of the id. The parameters are the user's arguments. Two parts of the union have no
--- rows; they give the ids a type that can be compared with the ends of edges, so that
--- _check_graph_columns can report wrong types.
+-- One row per id: partition_key; id; cluster; times, its rows with a cluster; n_dropped, its other
+-- rows; is_noise; and node, its number. Two parts of the union have no rows; they give the ids a
+-- type that can be compared with the ends of edges, so that _check_graph_columns can report wrong
+-- types.
 CREATE OR REPLACE MACRO clustereval._graph_ids(
   tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
 ) AS TABLE
@@ -173,8 +169,7 @@ CREATE OR REPLACE MACRO clustereval._graph_ids(
     row_number() OVER () AS node
   FROM __ce_counts;
 
--- One row, n_faults = 0. Raises an error if an id with a cluster is NULL or has several rows. ids:
--- rows of _graph_ids.
+-- One row, n_faults = 0. Raises an error if an id with a cluster is NULL or has several rows.
 CREATE OR REPLACE MACRO clustereval._check_graph_ids(ids) AS TABLE
   WITH facts AS (
     SELECT
@@ -197,19 +192,17 @@ CREATE OR REPLACE MACRO clustereval._check_graph_ids(ids) AS TABLE
     END AS n_faults
   FROM facts;
 
--- One row per node: partition_key; id; cluster, NULL for noise that counts as singletons; node, the
--- number of the node; and cluster_no, the number of its cluster. Raises the errors of
--- _check_graph_ids. ids: rows of _graph_ids; noise_as is the user's option.
+-- One row per node: partition_key; id; cluster, NULL for singletons; node, its number; and
+-- cluster_no, the number of its cluster. Raises the errors of _check_graph_ids.
 CREATE OR REPLACE MACRO clustereval._graph_nodes(ids, noise_as) AS TABLE
-  WITH faults AS (SELECT * FROM clustereval._check_graph_ids(ids)),
-  members AS (
+  WITH members AS (
     SELECT
       partition_key, id, node,
       CASE WHEN NOT (is_noise AND noise_as = 'singletons') THEN cluster END AS cluster
     FROM query_table(ids)
     WHERE times > 0
       AND NOT (is_noise AND noise_as = 'drop')
-      AND (SELECT n_faults FROM faults) = 0
+      AND (SELECT n_faults FROM clustereval._check_graph_ids(ids)) = 0
   ),
   numbers AS (
     SELECT partition_key, cluster, MIN(node) AS cluster_no
@@ -225,11 +218,9 @@ CREATE OR REPLACE MACRO clustereval._graph_nodes(ids, noise_as) AS TABLE
     ON number.partition_key IS NOT DISTINCT FROM member.partition_key
     AND number.cluster = member.cluster;
 
--- One row per edge: partition_key; low and high, the numbers of its nodes, with the lower number
--- first; low_cluster and high_cluster, the numbers of their clusters; weight; and n_rows, the
--- number of rows of the table for this edge. All rows with an end in no cluster are one row per
--- partition, with low NULL and such an end (stranger). nodes: rows of _graph_nodes; the rest are
--- the user's arguments.
+-- One row per edge: partition_key; low and high, the numbers of its nodes; low_cluster and
+-- high_cluster; weight; and n_rows, its rows. All rows with an end in no cluster are one row per
+-- partition, with low NULL and such an end (stranger).
 CREATE OR REPLACE MACRO clustereval._graph_edges(
   nodes, tbl, id, edges, "left", "right", weight, partition_by
 ) AS TABLE
@@ -297,8 +288,7 @@ CREATE OR REPLACE MACRO clustereval._graph_edges(
 ---------------------------------------------------------------------------------------------------
 
 -- One row per node with an edge: node; degree and weight, the number and the weight of its edges,
--- where self-loops count twice; and inner_degree, the number of its inner edges. edges: rows of
--- _graph_edges.
+-- where self-loops count twice; and inner_degree, of its inner edges.
 CREATE OR REPLACE MACRO clustereval._graph_degrees(edges) AS TABLE
   WITH ends AS (
     SELECT
@@ -318,11 +308,10 @@ CREATE OR REPLACE MACRO clustereval._graph_degrees(edges) AS TABLE
   FROM ends
   GROUP BY node;
 
--- One row per cluster with an edge: cluster_no; max_degree, the largest number of edges at a node,
--- with self-loops counted twice; min_neighbors and max_neighbors, the smallest and largest number
--- of neighbors in the cluster of a node with an inner edge; n_linked, the number of nodes with a
--- neighbor in the cluster; and hub, a node with the most neighbors. edges: rows of _graph_edges.
--- The macro computes fewer sums than _graph_degrees, and takes half as long.
+-- One row per cluster with an edge: cluster_no; max_degree, with self-loops counted twice;
+-- n_linked, the nodes with a neighbor in the cluster; min_neighbors and max_neighbors of the nodes
+-- with an inner edge; and hub, a node with the most. Fewer sums than _graph_degrees, in half the
+-- time.
 CREATE OR REPLACE MACRO clustereval._graph_extremes(edges) AS TABLE
   WITH ends AS (
     SELECT
@@ -354,9 +343,8 @@ CREATE OR REPLACE MACRO clustereval._graph_extremes(edges) AS TABLE
   FROM degrees
   GROUP BY cluster_no;
 
--- One row per cluster with an edge: cluster_no; n_edges and weight, the number and the weight of
--- its inner edges; n_links, the number of inner edges that are not self-loops; n_cut_edges and
--- cut_weight. edges: rows of _graph_edges.
+-- One row per cluster with an edge: cluster_no; n_edges and weight of its inner edges; n_links,
+-- those that are not self-loops; n_cut_edges and cut_weight.
 CREATE OR REPLACE MACRO clustereval._graph_edge_sums(edges) AS TABLE
   WITH sides AS (
     SELECT
@@ -379,9 +367,8 @@ CREATE OR REPLACE MACRO clustereval._graph_edge_sums(edges) AS TABLE
   FROM sides
   GROUP BY cluster_no;
 
--- One row, valid = TRUE. Raises an error if the sum of the weights of the edges of a partition is
--- not finite (the volumes of clusters are up to twice that sum), or if there are nodes and edges,
--- but no edge joins two nodes. nodes: rows of _graph_nodes; edges: rows of _graph_edges.
+-- One row, valid = TRUE. Raises an error if the weights of a partition have no finite sum (the
+-- volumes of clusters are up to twice that), or if no edge joins two nodes although there are both.
 CREATE OR REPLACE MACRO clustereval._check_graph_edges(nodes, edges) AS TABLE
   WITH sums AS (
     SELECT
@@ -409,13 +396,11 @@ CREATE OR REPLACE MACRO clustereval._check_graph_edges(nodes, edges) AS TABLE
   FROM sums
   CROSS JOIN known;
 
--- One row per cluster: partition_key, cluster, cluster_no, n_nodes, the sums of _graph_edge_sums
--- and the columns of _graph_extremes. If the cluster has no edge, hub is NULL and the other sums
--- and columns are 0. Raises the errors of _check_graph_edges. The parameters are names of CTEs:
--- the rows of _graph_nodes and _graph_edges.
+-- One row per cluster: partition_key, cluster, cluster_no, n_nodes, and the columns of
+-- _graph_edge_sums and _graph_extremes; without an edge, hub is NULL and the others are 0. Raises
+-- the errors of _check_graph_edges.
 CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
-  WITH checked AS (SELECT * FROM clustereval._check_graph_edges(nodes, edges)),
-  sizes AS (
+  WITH sizes AS (
     SELECT
       cluster_no,
       MIN(partition_key) AS partition_key,
@@ -423,10 +408,8 @@ CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
       CAST(COUNT(*) AS BIGINT) AS n_nodes
     FROM query_table(nodes)
     GROUP BY cluster_no
-    HAVING (SELECT valid FROM checked)
-  ),
-  sums AS (SELECT * FROM clustereval._graph_edge_sums(edges)),
-  extremes AS (SELECT * FROM clustereval._graph_extremes(edges))
+    HAVING (SELECT valid FROM clustereval._check_graph_edges(nodes, edges))
+  )
   SELECT
     size.*,
     CAST(COALESCE(sums.n_edges, 0) AS BIGINT) AS n_edges,
@@ -441,21 +424,12 @@ CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
     COALESCE(extreme.max_neighbors, 0) AS max_neighbors,
     extreme.hub
   FROM sizes AS size
-  LEFT JOIN sums ON sums.cluster_no = size.cluster_no
-  LEFT JOIN extremes AS extreme ON extreme.cluster_no = size.cluster_no;
-
--- Conductance of a cluster: the weight of its cut edges divided by the volume of the cluster or of
--- the rest of the graph, whichever is less. The volume is the sum of the weighted degrees. weight
--- is the weight of the inner edges, cut_weight the weight of the cut edges, and total the weight of
--- all edges.
-CREATE OR REPLACE MACRO clustereval._conductance(weight, cut_weight, total) AS
-  clustereval._at_most_1(clustereval._ratio(
-    cut_weight,
-    LEAST(2 * weight + cut_weight, GREATEST(2 * (total - weight) - cut_weight, cut_weight))
-  ));
+  LEFT JOIN clustereval._graph_edge_sums(edges) AS sums ON sums.cluster_no = size.cluster_no
+  LEFT JOIN clustereval._graph_extremes(edges) AS extreme ON extreme.cluster_no = size.cluster_no;
 
 -- The rows of _graph_clusters with total, the weight of all edges of the partition, and
--- conductance. clusters: rows of _graph_clusters.
+-- conductance: the weight of the cut edges divided by the volume of the cluster or of the rest of
+-- the graph, whichever is less. The volume is the sum of the weighted degrees.
 CREATE OR REPLACE MACRO clustereval._graph_conductances(clusters) AS TABLE
   WITH totals AS (
     SELECT
@@ -467,7 +441,13 @@ CREATE OR REPLACE MACRO clustereval._graph_conductances(clusters) AS TABLE
   SELECT
     one.*,
     total.total,
-    clustereval._conductance(one.weight, one.cut_weight, total.total) AS conductance
+    clustereval._at_most_1(clustereval._ratio(
+      one.cut_weight,
+      LEAST(
+        2 * one.weight + one.cut_weight,
+        GREATEST(2 * (total.total - one.weight) - one.cut_weight, one.cut_weight)
+      )
+    )) AS conductance
   FROM query_table(clusters) AS one
   JOIN totals AS total ON total.partition_key IS NOT DISTINCT FROM one.partition_key;
 
@@ -475,22 +455,20 @@ CREATE OR REPLACE MACRO clustereval._graph_conductances(clusters) AS TABLE
 -- Bridges and parts
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if the n_nodes nodes of a cluster are so well connected that it is one part without a
--- bridge: every node has at least two neighbors and is joined to half of the nodes. Removing fewer
--- edges than a node has neighbors then never divides the cluster (Chartrand 1966).
+-- TRUE if a cluster is one part without a bridge, since every node has at least two neighbors and
+-- is joined to half of the nodes. Removing fewer edges than a node has neighbors then never divides
+-- the cluster (Chartrand 1966).
 CREATE OR REPLACE MACRO clustereval._is_dense(n_nodes, min_neighbors) AS
   min_neighbors >= 2 AND min_neighbors >= floor(n_nodes / 2.0);
 
--- The inner edges of some clusters, except self-loops: low, high and cluster_no. edges: rows of
--- _graph_edges; chosen has the cluster_no of these clusters.
+-- The inner edges of the chosen clusters, except self-loops: low, high and cluster_no.
 CREATE OR REPLACE MACRO clustereval._graph_links(edges, chosen) AS TABLE
   SELECT edge.low, edge.high, edge.low_cluster AS cluster_no
   FROM query_table(edges) AS edge
   SEMI JOIN query_table(chosen) AS one ON one.cluster_no = edge.low_cluster
   WHERE edge.low_cluster = edge.high_cluster AND edge.low <> edge.high;
 
--- The arcs of the inner edges of some clusters, in both directions: from_node, to_node and
--- cluster_no. The parameters are those of _graph_links.
+-- The edges of _graph_links in both directions: from_node, to_node and cluster_no.
 CREATE OR REPLACE MACRO clustereval._graph_arcs(edges, chosen) AS TABLE
   WITH links AS (SELECT * FROM clustereval._graph_links(edges, chosen))
   SELECT low AS from_node, high AS to_node, cluster_no
@@ -499,8 +477,7 @@ CREATE OR REPLACE MACRO clustereval._graph_arcs(edges, chosen) AS TABLE
   SELECT high, low, cluster_no FROM links;
 
 -- The clusters whose counts do not determine their parts and bridges: cluster_no, n_nodes and node,
--- one of the nodes of the cluster. clusters: rows of _graph_clusters. A cluster of two nodes has
--- one edge, which is a bridge.
+-- one of their nodes. A cluster of two nodes has one edge, which is a bridge.
 CREATE OR REPLACE MACRO clustereval._graph_open_clusters(clusters) AS TABLE
   SELECT cluster_no, n_nodes, hub AS node
   FROM query_table(clusters)
@@ -508,10 +485,8 @@ CREATE OR REPLACE MACRO clustereval._graph_open_clusters(clusters) AS TABLE
     AND n_links > 0
     AND NOT clustereval._is_dense(n_nodes, min_neighbors);
 
--- One row per edge of a spanning forest of the clusters with two nodes and of those of
--- _graph_open_clusters without a matrix: cluster_no; low and high, numbers of nodes, the lower
--- first; and is_bridge. The parameters are names of CTEs: the rows of _graph_edges and
--- _graph_clusters.
+-- The edges of a spanning forest of the clusters with two nodes and of those of
+-- _graph_open_clusters without a matrix: cluster_no, low, high and is_bridge.
 CREATE OR REPLACE MACRO clustereval._graph_tree_edges(edges, clusters) AS TABLE
   WITH pairs AS (SELECT cluster_no FROM query_table(clusters) WHERE n_nodes = 2),
   open AS MATERIALIZED (
@@ -534,8 +509,7 @@ CREATE OR REPLACE MACRO clustereval._graph_tree_edges(edges, clusters) AS TABLE
   SELECT cluster_no, low, high, TRUE
   FROM clustereval._graph_links(edges, pairs);
 
--- The rows of _graph_places of the clusters of _graph_open_clusters that have a matrix. The
--- parameters are names of CTEs: the rows of _graph_nodes, _graph_edges and _graph_clusters.
+-- The rows of _graph_places of the clusters of _graph_open_clusters that have a matrix.
 CREATE OR REPLACE MACRO clustereval._graph_open_places(nodes, edges, clusters) AS TABLE
   WITH small AS (
     SELECT cluster_no
@@ -550,9 +524,7 @@ CREATE OR REPLACE MACRO clustereval._graph_open_places(nodes, edges, clusters) A
   links AS (SELECT * FROM clustereval._graph_links(edges, small))
   SELECT * FROM clustereval._graph_places(members, links);
 
--- The edges that may be bridges, from _graph_tree_edges and _graph_open_places: low and high, the
--- numbers of their nodes, and is_bridge. The parameters are names of CTEs: the rows of
--- _graph_nodes, _graph_edges and _graph_clusters.
+-- The edges that may be bridges: low, high and is_bridge.
 CREATE OR REPLACE MACRO clustereval._graph_cluster_bridges(nodes, edges, clusters) AS TABLE
   WITH places AS MATERIALIZED (
     SELECT * FROM clustereval._graph_open_places(nodes, edges, clusters)
@@ -565,8 +537,7 @@ CREATE OR REPLACE MACRO clustereval._graph_cluster_bridges(nodes, edges, cluster
   FROM clustereval._graph_tree_edges(edges, clusters);
 
 -- One row per cluster whose bridges were searched for: cluster_no; n_tree_edges, the edges of a
--- spanning forest; n_bridges; and diameter, NULL if no matrix determines it. The parameters are
--- those of _graph_cluster_bridges.
+-- spanning forest; n_bridges; and diameter, NULL if no matrix determines it.
 CREATE OR REPLACE MACRO clustereval._graph_shapes(nodes, edges, clusters) AS TABLE
   WITH places AS MATERIALIZED (
     SELECT * FROM clustereval._graph_open_places(nodes, edges, clusters)
@@ -590,11 +561,10 @@ CREATE OR REPLACE MACRO clustereval._graph_shapes(nodes, edges, clusters) AS TAB
   FROM facts
   GROUP BY cluster_no;
 
--- The rows of _graph_clusters with n_bridges, n_components (the number of parts) and diameter,
--- which is -1 if it needs a search, and NULL if there are several parts. The parameters are names
--- of CTEs: the rows of _graph_clusters and of _graph_shapes. In each part, a forest has one edge
--- less than nodes.
-CREATE OR REPLACE MACRO clustereval._graph_components(clusters, shapes) AS TABLE
+-- The rows of _graph_conductances with n_bridges, n_components (the number of parts) and diameter,
+-- which is -1 if it needs a search, and NULL if there are several parts. In each part, a forest has
+-- one edge less than nodes.
+CREATE OR REPLACE MACRO clustereval._graph_components(nodes, edges, clusters) AS TABLE
   WITH counts AS (
     SELECT
       one.*,
@@ -604,8 +574,9 @@ CREATE OR REPLACE MACRO clustereval._graph_components(clusters, shapes) AS TABLE
         ELSE one.n_nodes - COALESCE(shape.n_tree_edges, 0)
       END AS BIGINT) AS n_components,
       shape.diameter AS matrix_diameter
-    FROM query_table(clusters) AS one
-    LEFT JOIN query_table(shapes) AS shape ON shape.cluster_no = one.cluster_no
+    FROM clustereval._graph_conductances(clusters) AS one
+    LEFT JOIN clustereval._graph_shapes(nodes, edges, clusters) AS shape
+      ON shape.cluster_no = one.cluster_no
   )
   SELECT
     *,
@@ -614,9 +585,7 @@ CREATE OR REPLACE MACRO clustereval._graph_components(clusters, shapes) AS TABLE
     ) AS diameter
   FROM counts;
 
--- One row per cluster of at most max_diameter_nodes nodes: cluster_no and diameter, NULL if it has
--- several parts. The other parameters are names of CTEs: the rows of _graph_nodes, _graph_edges and
--- _graph_components.
+-- One row per cluster of at most max_diameter_nodes nodes: cluster_no and diameter.
 CREATE OR REPLACE MACRO clustereval._graph_cluster_diameters(
   nodes, edges, components, max_diameter_nodes
 ) AS TABLE
@@ -641,10 +610,8 @@ CREATE OR REPLACE MACRO clustereval._graph_cluster_diameters(
 -- Sums of a partition
 ---------------------------------------------------------------------------------------------------
 
--- Sums of all clusters of a partition, one row per partition: numbers and weights under the names
--- of _graph_conductances, n_clusters, pairs (the number of pairs of nodes in the same cluster), and
--- the mean and the largest conductance. clusters: rows of _graph_conductances, resolution is the
--- user's option.
+-- Sums over the clusters of a partition, under the names of _graph_conductances, with n_clusters,
+-- pairs (of nodes in the same cluster), modularity, and the mean and the largest conductance.
 CREATE OR REPLACE MACRO clustereval._graph_sums(clusters, resolution) AS TABLE
   SELECT
     partition_key,
@@ -656,38 +623,20 @@ CREATE OR REPLACE MACRO clustereval._graph_sums(clusters, resolution) AS TABLE
     SUM(clustereval._count_pairs(n_nodes)) AS pairs,
     clustereval._compensated_sum(weight) AS weight,
     MAX(total) AS total,
+    -- The share of the inner edges in the weight of all edges, minus resolution times the share
+    -- expected from the volume of the cluster.
     clustereval._compensated_sum(
-      clustereval._modularity_term(weight, cut_weight, total, resolution)
+      clustereval._ratio(weight, total)
+      - CAST(resolution AS DOUBLE) * pow(clustereval._ratio(weight + cut_weight / 2, total), 2)
     ) AS modularity,
     AVG(conductance) AS mean_conductance,
     MAX(conductance) AS worst_conductance
-  FROM query_table(clusters)
+  FROM clustereval._graph_conductances(clusters)
   GROUP BY partition_key;
 
--- The contribution of a cluster to the modularity: the share of its inner edges in the weight of
--- all edges, minus resolution times the share expected from its volume. weight is the weight of its
--- inner edges, cut_weight that of its cut edges, and total that of all edges.
-CREATE OR REPLACE MACRO clustereval._modularity_term(weight, cut_weight, total, resolution) AS
-  clustereval._ratio(weight, total)
-    - CAST(resolution AS DOUBLE) * pow(clustereval._ratio(weight + cut_weight / 2, total), 2);
-
--- Performance: the pairs of nodes that are joined by an inner edge, or are in different clusters
--- and not joined, divided by all pairs. The parameters are counts of a partition. cluster_pairs is
--- the number of pairs of nodes in the same cluster. As in networkx, n_edges, the number of inner
--- edges, includes self-loops.
-CREATE OR REPLACE MACRO clustereval._graph_performance(
-  n_nodes, n_edges, n_cut_edges, cluster_pairs
-) AS
-  clustereval._ratio(
-    clustereval._count_pairs(n_nodes) - cluster_pairs + n_edges - n_cut_edges,
-    clustereval._count_pairs(n_nodes)
-  );
-
--- Rows of the two tables that are counted separately, one row per partition: n_dropped, those
--- without a cluster; n_noise; n_dropped_edges, those with an end in no cluster; and
--- n_duplicate_edges, further rows of the same edge. Without partition_by there is at least one row.
--- ids and edges name CTEs of the rows of _graph_ids and _graph_edges; tbl and partition_by are the
--- user's arguments.
+-- One row per partition with rows that are counted separately: n_dropped, those without a cluster;
+-- n_noise; n_dropped_edges, those with an end in no cluster; and n_duplicate_edges, further rows of
+-- the same edge. Without partition_by there is at least one row.
 CREATE OR REPLACE MACRO clustereval._graph_row_counts(ids, edges, tbl, partition_by) AS TABLE
   WITH __ce_counts AS (
     SELECT

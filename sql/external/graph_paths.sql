@@ -11,12 +11,11 @@
 --     of byte i is set if the nodes at the places i and j, counted from 0, are the same or joined.
 --     Places without a node count as nodes that are not joined to any other.
 
--- Breadth-first search. One row per node that arcs connect with a node of starts: cluster_no; node;
--- parent, the node from which it was reached, NULL for a start; and level, the number of arcs to
--- the start. starts names a CTE with cluster_no and node, with at most one node per part; arcs
--- names a CTE of arcs. The arcs from a level lead to the level before, to the same level and to the
--- next level. So nodes have to be looked up in only two levels: each step passes its own nodes on,
--- but not as the front.
+-- Breadth-first search. One row per node that arcs connect with a node of starts (cluster_no and
+-- node, at most one per part): cluster_no; node; parent, from which it was reached, NULL for a
+-- start; and level. The arcs from a level lead to the level before, to the same and to the next
+-- level, so nodes have to be looked up in only two: each step passes its own nodes on, but not as
+-- the front.
 CREATE OR REPLACE MACRO clustereval._graph_levels(starts, arcs) AS TABLE
   WITH RECURSIVE search AS (
     SELECT
@@ -52,8 +51,7 @@ CREATE OR REPLACE MACRO clustereval._graph_levels(starts, arcs) AS TABLE
   FROM search
   WHERE is_front;
 
--- One row per node of the arcs: node, and part, the lowest node of its part. arcs names a CTE of
--- arcs.
+-- One row per node of the arcs: node, and part, the lowest node of its part.
 CREATE OR REPLACE MACRO clustereval._graph_parts(arcs) AS TABLE
   WITH RECURSIVE labels USING KEY (node) AS (
     SELECT DISTINCT from_node AS node, from_node AS part FROM query_table(arcs)
@@ -73,10 +71,9 @@ CREATE OR REPLACE MACRO clustereval._graph_parts(arcs) AS TABLE
   )
   SELECT node, part FROM labels;
 
--- A spanning forest of the arcs: one row per node, with the columns of _graph_levels. starts names
--- a CTE of one node per cluster, and arcs names a CTE of arcs. Most clusters have only one part,
--- which the search from the start covers. Only nodes that this search does not reach need
--- _graph_parts, which takes longer.
+-- A spanning forest of the arcs: the columns of _graph_levels. Most clusters have only one part,
+-- which the search from the start of the cluster covers. Only other nodes need _graph_parts, which
+-- takes longer.
 CREATE OR REPLACE MACRO clustereval._graph_forest(starts, arcs) AS TABLE
   WITH covered AS MATERIALIZED (SELECT * FROM clustereval._graph_levels(starts, arcs)),
   rest AS MATERIALIZED (
@@ -84,22 +81,19 @@ CREATE OR REPLACE MACRO clustereval._graph_forest(starts, arcs) AS TABLE
     FROM query_table(arcs) AS arc
     ANTI JOIN covered ON covered.node = arc.from_node
   ),
-  parts AS (SELECT * FROM clustereval._graph_parts(rest)),
   other_starts AS (
     SELECT DISTINCT arc.cluster_no, arc.from_node AS node
     FROM rest AS arc
-    SEMI JOIN parts AS part ON part.part = arc.from_node
+    SEMI JOIN clustereval._graph_parts(rest) AS part ON part.part = arc.from_node
   )
   SELECT * FROM covered
   UNION ALL
   SELECT * FROM clustereval._graph_levels(other_starts, rest);
 
--- The edges of a spanning forest, and whether they are bridges; every bridge is among them. One row
--- per edge: cluster_no, its ends node and parent, and is_bridge. forest: rows of _graph_forest;
--- arcs names a CTE of the arcs. An edge that is not in the forest closes a cycle, together with the
--- arcs from its two ends up to the node where these arcs meet. An edge of the forest is a bridge
--- unless it is in such a cycle. Each step of the search moves the lower end of such a pair of ends,
--- low, to its parent. Pairs that coincide are merged.
+-- The edges of the forest: cluster_no, node, parent and is_bridge; every bridge is among them. An
+-- edge outside of the forest closes a cycle with the arcs from its two ends up to the node where
+-- these meet, and an edge of the forest is a bridge unless it is in such a cycle. Each step moves
+-- the lower end of such a pair, low, to its parent. Pairs that coincide are merged.
 CREATE OR REPLACE MACRO clustereval._graph_bridges(forest, arcs) AS TABLE
   WITH RECURSIVE other_edges AS (
     SELECT
@@ -163,9 +157,8 @@ CREATE OR REPLACE MACRO clustereval._matrix_product(one, two) AS
 CREATE OR REPLACE MACRO clustereval._matrix_bits(one, two) AS
   (CAST(1 AS UBIGINT) << (8 * one + two)) | (CAST(1 AS UBIGINT) << (8 * two + one));
 
--- One row per edge of small clusters: cluster_no, n_nodes, low and high, its nodes, and low_place
--- and high_place, their places. The parameters are names of CTEs: members has the nodes of these
--- clusters, with node and cluster_no, and links has their edges, with low, high and cluster_no.
+-- One row per edge of small clusters: cluster_no, n_nodes, low and high, and their places. members:
+-- node and cluster_no; links: rows of _graph_links.
 CREATE OR REPLACE MACRO clustereval._graph_places(members, links) AS TABLE
   WITH lists AS (
     SELECT cluster_no, list(node) AS nodes
@@ -192,9 +185,8 @@ CREATE OR REPLACE MACRO clustereval._graph_matrices(places) AS TABLE
   FROM query_table(places)
   GROUP BY cluster_no, n_nodes;
 
--- The rows of _graph_places with is_bridge. matrices: rows of _graph_matrices. An edge is a bridge
--- unless its nodes are also connected without the edge. In that case there is another path of at
--- most seven edges, and a node that is at most four edges from both nodes.
+-- The rows of places with is_bridge. An edge is a bridge unless its nodes are also connected
+-- without it, by at most seven edges: then a node is at most four edges from both.
 CREATE OR REPLACE MACRO clustereval._graph_place_bridges(places, matrices) AS TABLE
   WITH others AS (
     SELECT
@@ -215,16 +207,15 @@ CREATE OR REPLACE MACRO clustereval._graph_place_bridges(places, matrices) AS TA
   FROM ends;
 
 -- Number of edges of a spanning forest. within_7 has the pairs of places that are joined by a path.
--- 9169081515752227072 has the bits of lower places in each byte: if within_7 has any of these bits
--- in a byte, the node is not the first node of its part. The sum carries such a bit to the highest
--- bit of the byte.
+-- 9169081515752227072 has the bits of lower places in each byte: any of these bits in a byte says
+-- that the node is not the first of its part. The sum carries such a bit to the highest bit of the
+-- byte.
 CREATE OR REPLACE MACRO clustereval._matrix_tree_edges(within_7) AS
   bit_count(
     ((within_7 & 9169081515752227072) + 9187201950435737471) & 9259542123273814144
   );
 
--- One row per cluster: cluster_no, n_tree_edges, the edges of a spanning forest, and diameter, NULL
--- if it has several parts. matrices: rows of _graph_matrices.
+-- One row per cluster: cluster_no, n_tree_edges, and diameter, NULL if it has several parts.
 CREATE OR REPLACE MACRO clustereval._graph_matrix_shapes(matrices) AS TABLE
   WITH doubled AS (
     SELECT
@@ -267,10 +258,9 @@ CREATE OR REPLACE MACRO clustereval._graph_matrix_shapes(matrices) AS TABLE
 -- Diameters
 ---------------------------------------------------------------------------------------------------
 
--- Diameter of a cluster without a search, -1 if it needs one, NULL if it has several parts. The
--- parameters are columns of _graph_components: a complete graph has diameter 1. Any other graph has
--- diameter 2 if a node is a neighbor of all others, or if every two nodes that are not joined have
--- so many neighbors that they must share one.
+-- Diameter of a cluster without a search, -1 if it needs one, NULL if it has several parts. A
+-- complete graph has diameter 1. Another one has diameter 2 if a node is a neighbor of all others,
+-- or if every two nodes that are not joined have so many neighbors that they must share one.
 CREATE OR REPLACE MACRO clustereval._known_diameter(
   n_nodes, n_links, min_neighbors, max_neighbors, n_components, matrix_diameter
 ) AS
@@ -283,10 +273,9 @@ CREATE OR REPLACE MACRO clustereval._known_diameter(
     ELSE COALESCE(matrix_diameter, -1)
   END;
 
--- The starts of the searches of _graph_diameters. One row per node and block of 64 nodes of its
--- cluster: cluster_no; node; block; reached, which has the bit of the node if the node is in the
--- block; and all_nodes, which has the bits of all nodes of the block. members names a CTE of nodes
--- with node and cluster_no.
+-- The starts of the searches of _graph_diameters, one row per node and block of 64 nodes of its
+-- cluster: cluster_no; node; block; reached, with the bit of the node if it is in the block; and
+-- all_nodes, with the bits of the block.
 CREATE OR REPLACE MACRO clustereval._graph_blocks(members) AS TABLE
   WITH places AS (
     SELECT
@@ -311,13 +300,11 @@ CREATE OR REPLACE MACRO clustereval._graph_blocks(members) AS TABLE
     END AS all_nodes
   FROM pairs;
 
--- One row per cluster of the nodes: cluster_no and diameter, the number of edges between the two
--- nodes that are farthest apart. members names a CTE of nodes with node and cluster_no, which has
--- all nodes of clusters that have only one part. arcs names a CTE of their arcs. After k steps,
--- reached has the bits of the nodes of a block that are at most k arcs from a node, so one number
--- holds 64 searches. A step gives each node the bits of its neighbors and its own bits, because a
--- node counts as a neighbor of itself. A row that has all bits takes part in one more step, which
--- passes the bits to the neighbors, and is then left out.
+-- One row per cluster: cluster_no and diameter. members (node and cluster_no) has all nodes of
+-- clusters of one part. After k steps, reached has the bits of the nodes of a block that are at
+-- most k arcs from a node, so one number holds 64 searches. A step gives each node the bits of its
+-- neighbors, among which it counts itself. A row that has all bits takes part in one more step,
+-- which passes them to the neighbors, and is then left out.
 CREATE OR REPLACE MACRO clustereval._graph_diameters(members, arcs) AS TABLE
   WITH RECURSIVE neighbors AS MATERIALIZED (
     SELECT from_node, to_node FROM query_table(arcs)

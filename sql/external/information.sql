@@ -7,24 +7,21 @@
 -- same sizes.
 ---------------------------------------------------------------------------------------------------
 
--- x, the name of a mean of two entropies: 'arithmetic', 'geometric', 'min' or 'max', as in
--- scikit-learn. If the BOOLEAN joint is TRUE, 'joint' is accepted too, which stands for the joint
--- entropy in place of a mean. Raises an error for any other x.
+-- x, the name of a mean as in scikit-learn, or 'joint', for the joint entropy, if joint is TRUE.
+-- Raises an error for any other x.
 CREATE OR REPLACE MACRO clustereval._check_average_method(x, joint) AS
   CASE
     WHEN coalesce(x, '') IN ('arithmetic', 'geometric', 'min', 'max') OR (joint AND x = 'joint')
     THEN x
     ELSE clustereval._raise(concat(
       'average_method: expected one of ''arithmetic'', ''geometric'', ''min'', ''max''',
-      CASE WHEN joint THEN ', ''joint''' ELSE '' END, ', got ', coalesce('''' || x || '''', 'NULL')
+      CASE WHEN joint THEN ', ''joint''' ELSE '' END, ', got ', clustereval._quote_value(x)
     ))
   END;
 
--- Mutual information mi divided by a mean of the label entropy mi + hl and the cluster entropy
--- mi + hc, where hl is the entropy of the label given the cluster, hc that of the cluster given the
--- label. average_method names the mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for the
--- joint entropy mi + hl + hc in place of a mean. 1 for equal partitions, even trivial ones;
--- otherwise 0 if mi is 0.
+-- mi divided by the mean of the label entropy mi + hl and the cluster entropy mi + hc that
+-- average_method names, or by the joint entropy for 'joint'. 1 for equal partitions, even trivial
+-- ones; otherwise 0 if mi is 0.
 CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, average_method) AS
   CASE
     WHEN hl + hc = 0 THEN 1.0
@@ -37,10 +34,9 @@ CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, av
     WHEN average_method = 'joint' THEN clustereval._ratio(mi, mi + hl + hc)
   END;
 
--- above_chance / mean_above_chance, the numerator and denominator of the adjusted mutual
--- information. 1 for equal partitions. 0 / 0 is 0 if mi is 0, as in scikit-learn. Otherwise 0 / 0
--- is NULL: it occurs with 'min' if one side has only singletons, and scikit-learn returns rounding
--- errors around 1. A ratio that rounding takes above 1 becomes 1.
+-- The adjusted mutual information from its numerator and denominator. 1 for equal partitions. 0 / 0
+-- is 0 if mi is 0, as in scikit-learn. Otherwise 0 / 0 is NULL: it occurs with 'min' if one side
+-- has only singletons, and scikit-learn returns rounding errors around 1.
 CREATE OR REPLACE MACRO clustereval._adjusted_ratio(
   mi, hl, hc, above_chance, mean_above_chance
 ) AS
@@ -51,9 +47,7 @@ CREATE OR REPLACE MACRO clustereval._adjusted_ratio(
     ELSE clustereval._ratio(above_chance, mean_above_chance)
   END;
 
--- Adjusted mutual information: (mi - emi) / (M - emi), where M is the mean of the label entropy mi
--- + hl and the cluster entropy mi + hc that average_method names: 'arithmetic', 'geometric', 'min'
--- or 'max'.
+-- (mi - emi) / (M - emi), for the mean M of the entropies that average_method names.
 CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
   mi, hl, hc, emi, ehl, ehc, average_method
 ) AS
@@ -63,34 +57,30 @@ CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
     clustereval._mean_entropy_above_chance(mi, hl, hc, ehl, ehc, average_method)
   );
 
--- Homogeneity: mi / (mi + hl), where mi + hl is the label entropy; 1 if there is one label.
+-- Homogeneity, mi by the label entropy; 1 if there is one label.
 CREATE OR REPLACE MACRO clustereval._homogeneity_score(mi, hl, hc) AS
   clustereval._ratio_or(mi, mi + hl, 1.0);
 
--- Completeness: mi / (mi + hc), where mi + hc is the cluster entropy; 1 if there is one cluster.
+-- Completeness, mi by the cluster entropy; 1 if there is one cluster.
 CREATE OR REPLACE MACRO clustereval._completeness_score(mi, hl, hc) AS
   clustereval._ratio_or(mi, mi + hc, 1.0);
 
--- V-measure: (1 + beta) h c / (beta h + c) with homogeneity h = mi / (mi + hl) and completeness c =
--- mi / (mi + hc). It is computed as (1 + beta) mi / (mi + hl + beta (mi + hc)), which is 0 for h =
--- c = 0, as in scikit-learn. 1 for equal partitions, NULL for beta = c = 0 < h.
+-- V-measure: (1 + beta) h c / (beta h + c) of homogeneity h and completeness c, in a form that is 0
+-- for h = c = 0, as in scikit-learn. 1 for equal partitions, NULL for beta = c = 0 < h.
 CREATE OR REPLACE MACRO clustereval._v_measure_score(mi, hl, hc, beta) AS
   CASE
     WHEN hl + hc = 0 THEN 1.0
     ELSE clustereval._ratio((1.0 + beta) * mi, mi + hl + beta * (mi + hc))
   END;
 
--- Variation of information: hl is the entropy of the label given the cluster, hc that of the
--- cluster given the label.
+-- Variation of information.
 CREATE OR REPLACE MACRO clustereval._variation_of_information(hl, hc) AS hl + hc;
 
--- Variation of information hl + hc divided by the joint entropy mi + hl + hc; 0 for equal
--- partitions.
+-- Variation of information by the joint entropy; 0 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._normalized_variation_of_information(mi, hl, hc) AS
   clustereval._ratio_or(hl + hc, mi + hl + hc, 0.0);
 
--- 1 - mi / M, where M is the larger of the label entropy mi + hl and the cluster entropy mi + hc,
--- computed without a difference as max(hl, hc) / (mi + max(hl, hc)); 0 for equal partitions.
+-- 1 - mi / M for the larger entropy M, without a difference; 0 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._normalized_information_distance(mi, hl, hc) AS
   clustereval._ratio_or(GREATEST(hl, hc), mi + GREATEST(hl, hc), 0.0);
 
@@ -120,9 +110,7 @@ CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(
         }
       ),
       lambda __ce_parts: {
-        'mi': __ce_parts['info']['mi'],
-        'hl': __ce_parts['info']['hl'],
-        'hc': __ce_parts['info']['hc'],
+        'info': __ce_parts['info'],
         'above_chance': clustereval._mutual_info_above_chance(
           __ce_parts['info']['mi'], __ce_parts['info']['hl'], __ce_parts['info']['hc'],
           __ce_parts['expected']['emi'], __ce_parts['expected']['ehl'],
@@ -136,7 +124,7 @@ CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(
       }
     ),
     lambda __ce_parts: clustereval._adjusted_ratio(
-      __ce_parts['mi'], __ce_parts['hl'], __ce_parts['hc'],
+      __ce_parts['info']['mi'], __ce_parts['info']['hl'], __ce_parts['info']['hc'],
       __ce_parts['above_chance'], __ce_parts['mean_above_chance']
     )
   )[1];

@@ -18,14 +18,13 @@
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- Gagolewski's normalized clustering accuracy. matched is the sum over labels of the matched share
--- of the label's rows, and size is the number of labels or of clusters, whichever is larger.
+-- Gagolewski's normalized clustering accuracy, from the sum over labels of their matched share, and
+-- the number of labels or of clusters, whichever is larger.
 CREATE OR REPLACE MACRO clustereval._normalized_clustering_accuracy(matched, size) AS
   CASE WHEN size = 1 THEN 1.0 ELSE clustereval._ratio(matched - 1.0, size - 1.0) END;
 
--- Rezaei and Franti's pair sets index. matched is the sum of the similarities of matched sets,
--- expected is this sum for random sets, and size is the number of labels or of clusters, whichever
--- is larger.
+-- Rezaei and Franti's pair sets index, from the sum of the similarities of matched sets, that of
+-- random sets, and the number of labels or of clusters, whichever is larger.
 CREATE OR REPLACE MACRO clustereval._pair_sets_index(matched, expected, size) AS
   CASE
     WHEN size = 1 THEN 1.0
@@ -37,10 +36,8 @@ CREATE OR REPLACE MACRO clustereval._pair_sets_index(matched, expected, size) AS
 ---------------------------------------------------------------------------------------------------
 
 -- One row per contingency cell and weight: partition_key; problem, a number for the partition and
--- the kind of weight; weighting, the number of the kind of weight (0 rows, 1 share of the label, 2
--- share of the larger set, 3 F1 score); row_no and column_no, the numbers of the label and the
--- cluster; and weight. The parameters are names of CTEs: the results of _label_sizes,
--- _cluster_sizes and _sized_cells.
+-- the kind of weight; weighting (0 rows, 1 share of the label, 2 share of the larger set, 3 F1
+-- score); row_no and column_no, the numbers of the label and the cluster; and weight.
 CREATE OR REPLACE MACRO clustereval._matching_weights(
   label_sizes, cluster_sizes, sized_cells
 ) AS TABLE
@@ -95,10 +92,9 @@ CREATE OR REPLACE MACRO clustereval._matching_weights(
 -- Cells that are decided at once
 ---------------------------------------------------------------------------------------------------
 
--- The rows of the CTE named weights that may be in a best matching, with state: 'matched' if the
--- cell is in the best matching, 'left' if this is not decided yet. A matched label and a matched
--- cluster have no other cell. Each step takes the cells that are decided, and leaves out their
--- labels and clusters, so that the next step can decide further cells.
+-- The rows of weights that may be in a best matching, with state: 'matched', or 'left' if this is
+-- not decided yet. Each step takes the cells that are decided and leaves out their labels and
+-- clusters, so that the next step can decide further cells.
 CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
   WITH RECURSIVE steps AS (
     SELECT problem, row_no, column_no, weight, 'open' AS state
@@ -156,8 +152,7 @@ CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
   )
   SELECT * FROM steps WHERE state <> 'open';
 
--- The weight of the best other cell of a label or cluster, 0 if there is none. tops is the list of
--- the two largest weights of its cells, the largest first, and weight is the weight of a cell.
+-- The weight of the best other cell of a label or cluster, 0 without one; tops: the two largest.
 CREATE OR REPLACE MACRO clustereval._best_other(tops, weight) AS
   CASE WHEN weight < tops[1] THEN tops[1] ELSE COALESCE(tops[2], 0.0) END;
 
@@ -165,9 +160,8 @@ CREATE OR REPLACE MACRO clustereval._best_other(tops, weight) AS
 -- Parts of what is left
 ---------------------------------------------------------------------------------------------------
 
--- One row per label or cluster of the cells in the CTE named left_cells: problem; node, the number
--- of the label or cluster; is_row, TRUE for a label; and part, the smallest number of a label in
--- its part. Cells with the same label or the same cluster are in the same part.
+-- One row per label or cluster of left_cells: problem; node, its number; is_row, TRUE for a label;
+-- and part, the smallest number of a label in its part.
 CREATE OR REPLACE MACRO clustereval._find_parts(left_cells) AS TABLE
   WITH RECURSIVE nodes USING KEY (problem, node, is_row) AS (
     SELECT DISTINCT
@@ -220,12 +214,10 @@ CREATE OR REPLACE MACRO clustereval._check_part_size(n_rows, n_columns) AS
     ELSE n_rows * n_columns
   END;
 
--- The tables of weights of the parts, one row per part and line: problem; part, the number of its
--- first place, from which the numbers of the other places follow; line, the number of the line; and
--- weights, the list of the weights of the line, 0 where no rows are shared. The lines are labels
--- and the places in a line are clusters, or the other way round if there are more labels. Lines and
--- places are numbered from 1, over all parts. left_cells is the name of a CTE of the cells that are
--- left.
+-- One row per part and line: problem; part, the number of its first place, from which those of its
+-- other places follow; line; and weights, the list of the weights of the line, 0 where no rows are
+-- shared. The lines are labels and the places clusters, or the other way round if there are more
+-- labels. Both are numbered from 1, over all parts.
 CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
   WITH nodes AS MATERIALIZED (SELECT * FROM clustereval._find_parts(left_cells)),
   parts AS (
@@ -283,9 +275,6 @@ CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
 -- The best matching of a part
 ---------------------------------------------------------------------------------------------------
 
--- The number of rounds of bids. With more rounds, fewer lines have to search for a place.
-CREATE OR REPLACE MACRO clustereval._max_bid_rounds() AS 100;
-
 -- weights minus prices, element by element: the gain of a line from each place.
 CREATE OR REPLACE MACRO clustereval._gains(weights, prices) AS
   list_transform(weights, lambda __ce_weight, __ce_i: __ce_weight - prices[__ce_i]);
@@ -294,12 +283,10 @@ CREATE OR REPLACE MACRO clustereval._gains(weights, prices) AS
 CREATE OR REPLACE MACRO clustereval._best_other_gain(gains, place) AS
   COALESCE(GREATEST(list_max(gains[:place - 1]), list_max(gains[place + 1:])), gains[place]);
 
--- One row per place: part; place; line, the line that has the place, or 0; weight, the weight of
--- the line and the place; and price, 0 if no line has the place. No place gains a line more than
--- its own place, for which weight minus price is the largest of the line. part_weights is the name
--- of a CTE: the result of _part_weights. In each round, all lines without a place bid for the place
--- that gains them most, up to the price at which another place gains them as much. The highest bid
--- gets the place, if the place is free or its price rises.
+-- One row per place: part; place; line, the line that has the place, or 0; weight; and price, 0 if
+-- no line has the place. No place gains a line more than its own place. In each round, all lines
+-- without a place bid for the place that gains them most, up to the price at which another place
+-- gains them as much. The highest bid gets the place, if it is free or its price rises.
 CREATE OR REPLACE MACRO clustereval._bid_for_places(part_weights) AS TABLE
   WITH RECURSIVE parts AS (
     SELECT part, any_value(len(weights)) AS n_places
@@ -327,7 +314,8 @@ CREATE OR REPLACE MACRO clustereval._bid_for_places(part_weights) AS TABLE
         FROM known
         WHERE part IN (SELECT part FROM bids)
         GROUP BY part
-        HAVING MAX(round) < clustereval._max_bid_rounds()
+        -- With more rounds, fewer lines have to search for a place.
+        HAVING MAX(round) < 100
       ),
       bidders AS (
         SELECT
@@ -361,10 +349,9 @@ CREATE OR REPLACE MACRO clustereval._bid_for_places(part_weights) AS TABLE
   )
   SELECT part, place, line, weight, price FROM bids;
 
--- The start of the search of _solve_parts, one row per place: the columns of _bid_for_places with
--- distance, is_new, root and path. A line without a place gets a place of its own: the number of
--- this place is minus the number of the line, and its weight is the largest gain. bids is the name
--- of a CTE: the result of _bid_for_places.
+-- The start of the search of _solve_parts: the columns of _bid_for_places with distance, is_new,
+-- root and path. A line without a place gets one of its own, numbered minus the line, whose weight
+-- is the largest gain.
 CREATE OR REPLACE MACRO clustereval._search_starts(part_weights, bids) AS TABLE
   WITH part_prices AS (
     SELECT part, list(price ORDER BY place ASC NULLS LAST) AS prices
@@ -391,18 +378,16 @@ CREATE OR REPLACE MACRO clustereval._search_starts(part_weights, bids) AS TABLE
     [{'place': place, 'line': line, 'weight': weight}][:0] AS path
   FROM places;
 
--- One row per line: part, and weight, the weight of the line and its place in a best matching. The
--- Hungarian method works as follows. Places have prices, which are 0 if no line has the place, and
--- no place gains a line more than its own place. After the bids (see _bid_for_places), all lines
--- without a place search together for a free place. The distance from a line to a place is the gain
--- of the line's own place minus the gain of the other place, and the path from a place to its line
--- has length 0. distance is the length of the shortest known path from a line without a place, root
--- is that line, and path has the places on this path, each with the line from which it is reached
--- and the weight of the two. Each step continues from the lines of all places that have become
--- nearer (is_new), as long as no free place is nearer. Then the prices of the places that are
--- nearer than the nearest free place rise by the difference in distance, so that the paths to the
--- free place have length 0. Each line on such a path takes the next place. If several paths start
--- at the same line, one of them is taken, and if paths meet, the path of the first line is taken.
+-- One row per line: part, and the weight of the line and its place in a best matching, by the
+-- Hungarian method. After the bids, all lines without a place search together for a free place. The
+-- distance from a line to a place is the gain of the line's own place minus that of the other
+-- place, and the path from a place to its line has length 0. distance is the length of the shortest
+-- known path from a line without a place, root that line, and path the places on it, each with the
+-- line from which it is reached and the weight of the two. Each step continues from the lines of
+-- all places that have become nearer (is_new), as long as no free place is nearer. Then the prices
+-- of the places nearer than the nearest free place rise by the difference, so that the paths to it
+-- have length 0, and each line on such a path takes the next place. If several paths start at the
+-- same line, one is taken; if paths meet, that of the first line.
 CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
   WITH RECURSIVE bids AS MATERIALIZED (SELECT * FROM clustereval._bid_for_places(part_weights)),
   places USING KEY (place) AS (
@@ -519,19 +504,18 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
   )
   SELECT part, weight FROM places WHERE place > 0 AND line > 0;
 
--- One row per partition_key: matched, the list of the sums of the weights of the best matchings, in
--- the order of the kinds of weights. weights: rows of _matching_weights.
+-- One row per partition: matched, the list of the sums of the weights of the best matchings, by
+-- kind of weight.
 CREATE OR REPLACE MACRO clustereval._matched_totals(weights) AS TABLE
   WITH decided AS MATERIALIZED (SELECT * FROM clustereval._decide_cells(weights)),
   left_cells AS MATERIALIZED (SELECT * FROM decided WHERE state = 'left'),
   part_weights AS MATERIALIZED (SELECT * FROM clustereval._part_weights(left_cells)),
-  solutions AS (SELECT * FROM clustereval._solve_parts(part_weights)),
   part_problems AS (SELECT DISTINCT part, problem FROM part_weights),
   matched_weights AS (
     SELECT problem, weight FROM decided WHERE state = 'matched'
     UNION ALL
     SELECT part.problem, solution.weight
-    FROM solutions AS solution
+    FROM clustereval._solve_parts(part_weights) AS solution
     JOIN part_problems AS part ON part.part = solution.part
   ),
   sums AS (
@@ -551,11 +535,9 @@ CREATE OR REPLACE MACRO clustereval._matched_totals(weights) AS TABLE
   JOIN sums AS totals ON totals.problem = problem.problem
   GROUP BY problem.partition_key;
 
--- One row per partition_key: expected_rows, a sum over the ranks by size. For each rank it adds the
--- size of the label or of the cluster with that rank, whichever is smaller. Divided by the number
--- of rows, it is the expected similarity of random sets in the pair sets index. Noise rows that
--- count as singletons have the last ranks. The parameters are names of CTEs: the results of
--- _label_sizes and _cluster_sizes.
+-- One row per partition: expected_rows, the sum over the ranks by size of the smaller of the label
+-- and the cluster of that rank. Divided by the number of rows, it is the expected similarity of
+-- random sets in the pair sets index. Singletons have the last ranks.
 CREATE OR REPLACE MACRO clustereval._ranked_sizes(label_sizes, cluster_sizes) AS TABLE
   WITH ranked_labels AS (
     SELECT
@@ -622,21 +604,16 @@ CREATE OR REPLACE MACRO clustereval.matching_report(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
   __ce_cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   __ce_label_sizes AS MATERIALIZED (SELECT * FROM clustereval._label_sizes(__ce_cells)),
   __ce_cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
   __ce_sized_cells AS (
     SELECT * FROM clustereval._sized_cells(__ce_cells, __ce_label_sizes, __ce_cluster_sizes)
   ),
-  __ce_label_totals AS (SELECT * FROM clustereval._label_totals(__ce_label_sizes)),
-  __ce_cluster_totals AS (SELECT * FROM clustereval._cluster_totals(__ce_cluster_sizes)),
-  __ce_ranked AS (SELECT * FROM clustereval._ranked_sizes(__ce_label_sizes, __ce_cluster_sizes)),
   __ce_weights AS MATERIALIZED (
     SELECT *
     FROM clustereval._matching_weights(__ce_label_sizes, __ce_cluster_sizes, __ce_sized_cells)
   ),
-  __ce_totals AS (SELECT * FROM clustereval._matched_totals(__ce_weights)),
   __ce_statistics AS (
     SELECT
       counts.*,
@@ -647,14 +624,14 @@ CREATE OR REPLACE MACRO clustereval.matching_report(
       totals.matched,
       clustereval._ratio(totals.matched[4], clusters.n_clusters) AS ceaf_precision,
       clustereval._ratio(totals.matched[4], labels.n_labels) AS ceaf_recall
-    FROM __ce_row_counts AS counts
-    LEFT JOIN __ce_label_totals AS labels
+    FROM clustereval._row_counts(__ce_groups) AS counts
+    LEFT JOIN clustereval._label_totals(__ce_label_sizes) AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_cluster_totals AS clusters
+    LEFT JOIN clustereval._cluster_totals(__ce_cluster_sizes) AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_ranked AS ranked
+    LEFT JOIN clustereval._ranked_sizes(__ce_label_sizes, __ce_cluster_sizes) AS ranked
       ON ranked.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_totals AS totals
+    LEFT JOIN clustereval._matched_totals(__ce_weights) AS totals
       ON totals.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT

@@ -8,7 +8,7 @@
 ---------------------------------------------------------------------------------------------------
 
 -- One row per partition and number of shared members above 0: partition_key, shared, and pairs, the
--- number of ordered pairs of different ids that share this number of members.
+-- ordered pairs of different ids that share this number.
 CREATE OR REPLACE MACRO clustereval._pairs_by_shared(profile_pairs) AS TABLE
   SELECT
     partition_key,
@@ -20,10 +20,9 @@ CREATE OR REPLACE MACRO clustereval._pairs_by_shared(profile_pairs) AS TABLE
   FROM query_table(profile_pairs)
   GROUP BY partition_key, shared;
 
--- One row per partition: partition_key and omega, the omega index. A pair of ids agrees if the ids
--- share equally many labels and clusters. The index is 1 - disagreement / expected disagreement,
--- and both are sums without cancellation. counts: rows of _cover_counts, label_pairs and
--- cluster_pairs of _profile_pairs, and cell_pairs of _cell_pairs.
+-- One row per partition: omega, the omega index. A pair of ids agrees if the ids share equally many
+-- labels and clusters. The index is 1 - disagreement / expected disagreement, both sums without
+-- cancellation. label_pairs and cluster_pairs: rows of _profile_pairs.
 CREATE OR REPLACE MACRO clustereval._omega_indices(
   counts, label_pairs, cluster_pairs, cell_pairs
 ) AS TABLE
@@ -98,21 +97,18 @@ CREATE OR REPLACE MACRO clustereval._omega_indices(
   FROM totals AS total
   JOIN expected ON expected.partition_key IS NOT DISTINCT FROM total.partition_key;
 
--- One row per profile: profile, and n_near, the number of ids that share a member with it,
--- including its own ids.
+-- One row per profile: n_near, the ids that share a member with it, its own included.
 CREATE OR REPLACE MACRO clustereval._near_ids(profile_pairs) AS TABLE
   SELECT profile_1 AS profile, SUM(n_2) AS n_near
   FROM query_table(profile_pairs)
   GROUP BY profile_1;
 
--- One row per partition: partition_key, and precision and recall, sums over the ids of extended
--- B-cubed precision and recall. The parameters name the same CTEs as those of _omega_indices.
+-- One row per partition: precision and recall, sums over the ids of extended B-cubed precision and
+-- recall. Parameters as in _omega_indices.
 CREATE OR REPLACE MACRO clustereval._extended_bcubed_sums(
   label_pairs, cluster_pairs, cell_pairs
 ) AS TABLE
-  WITH near_labels AS (SELECT * FROM clustereval._near_ids(label_pairs)),
-  near_clusters AS (SELECT * FROM clustereval._near_ids(cluster_pairs)),
-  sums AS (
+  WITH sums AS (
     SELECT
       partition_key,
       cell_1,
@@ -138,8 +134,8 @@ CREATE OR REPLACE MACRO clustereval._extended_bcubed_sums(
       sums.n_1 * clustereval._ratio(sums.recall, labels.n_near)
     ) AS recall
   FROM sums
-  JOIN near_labels AS labels ON labels.profile = sums.label_profile_1
-  JOIN near_clusters AS clusters ON clusters.profile = sums.cluster_profile_1
+  JOIN clustereval._near_ids(label_pairs) AS labels ON labels.profile = sums.label_profile_1
+  JOIN clustereval._near_ids(cluster_pairs) AS clusters ON clusters.profile = sums.cluster_profile_1
   GROUP BY sums.partition_key;
 
 ---------------------------------------------------------------------------------------------------
@@ -163,30 +159,40 @@ CREATE OR REPLACE MACRO clustereval._entropy_given(shared, size, given, n) AS
   + clustereval._cover_surprise(n - size - given + shared, n - given);
 
 -- TRUE if two sets may carry information about each other: the part of their joint entropy from ids
--- in both sets or in none is larger than the part from ids in only one set. Without this condition
--- of Lancichinetti et al., a set would carry all information about its complement. The tolerance
--- makes equal numbers equal after rounding.
+-- in both sets or in none is larger than that from ids in one set. Without this condition of
+-- Lancichinetti et al., a set would carry all information about its complement. The tolerance makes
+-- equal numbers equal after rounding.
 CREATE OR REPLACE MACRO clustereval._is_informative(shared, size_1, size_2, n) AS
   clustereval._cover_surprise(shared, n)
     + clustereval._cover_surprise(n - size_1 - size_2 + shared, n)
   > (clustereval._cover_surprise(size_1 - shared, n)
     + clustereval._cover_surprise(size_2 - shared, n)) * (1.0 + 1e-12);
 
--- One row per partition: partition_key; entropy, the sum over labels or clusters of their entropy
--- times n; left_over, the sum of what the best set of the other side leaves of this entropy; share,
--- the mean of left_over / entropy; and n_members. A set of all ids has no entropy, so its share is
--- 0 if the other side has the same set, and otherwise 1. conditional names a CTE with a row per
--- pair: partition_key, member, is_same (TRUE if the two sets are the same), own and left_over,
--- which is NULL unless the pair is informative.
-CREATE OR REPLACE MACRO clustereval._sum_entropies(conditional) AS TABLE
-  WITH best AS (
+-- One row per partition: entropy, the sum over labels or clusters of their entropy times n;
+-- left_over, the sum of what the best set of the other side leaves of it; share, the mean of
+-- left_over / entropy; and n_members. A set of all ids has no entropy: its share is 0 if the other
+-- side has the same set, otherwise 1. flags: rows of _cover_pairs with is_same and is_informative;
+-- member, size and other_size name the columns of a side.
+CREATE OR REPLACE MACRO clustereval._sum_entropies(flags, member, size, other_size) AS TABLE
+  WITH conditional AS (
+    SELECT
+      partition_key,
+      member AS member,
+      is_same,
+      clustereval._membership_entropy(size, n) AS own,
+      CASE
+        WHEN is_informative THEN clustereval._entropy_given(shared, size, other_size, n)
+      END AS left_over
+    FROM query_table(flags)
+  ),
+  best AS (
     SELECT
       partition_key,
       own,
       LEAST(COALESCE(MIN(left_over), own), own) AS left_over,
       CASE WHEN bool_or(is_same) THEN 0.0 ELSE 1.0 END AS otherwise
-    FROM query_table(conditional)
-    GROUP BY partition_key, member, own
+    FROM conditional AS pair
+    GROUP BY partition_key, pair.member, own
   )
   SELECT
     partition_key,
@@ -199,8 +205,8 @@ CREATE OR REPLACE MACRO clustereval._sum_entropies(conditional) AS TABLE
   FROM best
   GROUP BY partition_key;
 
--- One row per partition: partition_key, n_labels, n_clusters, and lfk and mgh, the normalized
--- mutual information of Lancichinetti et al. and of McDaid et al. pairs: rows of _cover_pairs.
+-- One row per partition: n_labels, n_clusters, and lfk and mgh, the normalized mutual information
+-- of Lancichinetti et al. and of McDaid et al. pairs: rows of _cover_pairs.
 CREATE OR REPLACE MACRO clustereval._cover_information(pairs) AS TABLE
   WITH flags AS (
     SELECT
@@ -208,33 +214,7 @@ CREATE OR REPLACE MACRO clustereval._cover_information(pairs) AS TABLE
       clustereval._is_informative(shared, label_size, cluster_size, n) AS is_informative,
       label_size = shared AND cluster_size = shared AS is_same
     FROM query_table(pairs)
-  ),
-  of_labels AS (
-    SELECT
-      partition_key,
-      label AS member,
-      is_same,
-      clustereval._membership_entropy(label_size, n) AS own,
-      CASE
-        WHEN is_informative
-        THEN clustereval._entropy_given(shared, label_size, cluster_size, n)
-      END AS left_over
-    FROM flags
-  ),
-  of_clusters AS (
-    SELECT
-      partition_key,
-      cluster AS member,
-      is_same,
-      clustereval._membership_entropy(cluster_size, n) AS own,
-      CASE
-        WHEN is_informative
-        THEN clustereval._entropy_given(shared, cluster_size, label_size, n)
-      END AS left_over
-    FROM flags
-  ),
-  label_sums AS (SELECT * FROM clustereval._sum_entropies(of_labels)),
-  cluster_sums AS (SELECT * FROM clustereval._sum_entropies(of_clusters))
+  )
   SELECT
     labels.partition_key,
     labels.n_members AS n_labels,
@@ -250,13 +230,13 @@ CREATE OR REPLACE MACRO clustereval._cover_information(pairs) AS TABLE
         0.0, 1.0
       )
     END AS mgh
-  FROM label_sums AS labels
-  JOIN cluster_sums AS clusters ON clusters.partition_key IS NOT DISTINCT FROM labels.partition_key;
+  FROM clustereval._sum_entropies(flags, label, label_size, cluster_size) AS labels
+  JOIN clustereval._sum_entropies(flags, cluster, cluster_size, label_size) AS clusters
+    ON clusters.partition_key IS NOT DISTINCT FROM labels.partition_key;
 
--- One row per partition: partition_key; f1, the mean over clusters of the F1 score of the cluster
--- and the label that has most of its ids; and n_matched, the number of labels that are matched in
--- this way. If several labels have equally many ids of the cluster, the smallest label is taken,
--- and of equally small labels the lowest. pairs: rows of _cover_pairs.
+-- One row per partition: f1, the mean over clusters of the F1 score of the cluster and the label
+-- that has most of its ids (in a tie the smallest, then the lowest label); and n_matched, the
+-- number of these labels. pairs: rows of _cover_pairs.
 CREATE OR REPLACE MACRO clustereval._best_matches(pairs) AS TABLE
   WITH ranks AS (
     SELECT
@@ -282,9 +262,8 @@ CREATE OR REPLACE MACRO clustereval._best_matches(pairs) AS TABLE
 -- Table
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if n_pairs, the number of pairs that joins of profiles and cells produce, is at most 20
--- million, or NULL because there are no ids. Otherwise raises an error, because a pair takes about
--- 200 bytes.
+-- TRUE, or an error if joins of profiles and cells produce more than 20 million pairs, of about 200
+-- bytes each. n_pairs is NULL without ids.
 CREATE OR REPLACE MACRO clustereval._check_profile_pairs(n_pairs) AS
   CASE
     WHEN n_pairs > 20000000
@@ -297,9 +276,7 @@ CREATE OR REPLACE MACRO clustereval._check_profile_pairs(n_pairs) AS
   END;
 
 
--- One row: fits, which is TRUE. Raises the error of _check_profile_pairs. The parameters name CTEs
--- of the rows of _profile_members and _cell_members, each of which is joined with itself
--- afterwards.
+-- One row: fits, which is TRUE. Raises the error of _check_profile_pairs.
 CREATE OR REPLACE MACRO clustereval._check_joins(
   label_members, cluster_members, cell_members
 ) AS TABLE
@@ -385,17 +362,6 @@ CREATE OR REPLACE MACRO clustereval.overlapping_report(
     SELECT *
     FROM clustereval._cover_pairs(__ce_cell_members, __ce_label_sizes, __ce_cluster_sizes)
   ),
-  __ce_omegas AS (
-    SELECT * FROM clustereval._omega_indices(
-      __ce_counts, __ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs
-    )
-  ),
-  __ce_bcubed AS (
-    SELECT *
-    FROM clustereval._extended_bcubed_sums(__ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs)
-  ),
-  __ce_information AS (SELECT * FROM clustereval._cover_information(__ce_pairs)),
-  __ce_matches AS (SELECT * FROM clustereval._best_matches(__ce_pairs)),
   __ce_scores AS (
     SELECT
       counts.*,
@@ -410,12 +376,17 @@ CREATE OR REPLACE MACRO clustereval.overlapping_report(
       clustereval._ratio(matches.n_matched, information.n_labels) AS coverage,
       clustereval._ratio(information.n_clusters, matches.n_matched) AS redundancy
     FROM __ce_counts AS counts
-    LEFT JOIN __ce_omegas AS omega ON omega.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_bcubed AS bcubed
+    LEFT JOIN clustereval._omega_indices(
+      __ce_counts, __ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs
+    ) AS omega
+      ON omega.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN clustereval._extended_bcubed_sums(
+      __ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs
+    ) AS bcubed
       ON bcubed.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_information AS information
+    LEFT JOIN clustereval._cover_information(__ce_pairs) AS information
       ON information.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN __ce_matches AS matches
+    LEFT JOIN clustereval._best_matches(__ce_pairs) AS matches
       ON matches.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT

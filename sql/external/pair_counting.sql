@@ -23,56 +23,48 @@ CREATE OR REPLACE MACRO clustereval._adjusted_rand_score(tp, fp, fn, tn) AS
     )
   END;
 
--- Fowlkes-Mallows score tp / sqrt((tp + fp) (tp + fn)), the geometric mean of pair precision and
--- pair recall. If tp is 0 the score is 0, as in scikit-learn, even if no pair shares a label or a
--- cluster (0 / 0).
+-- Geometric mean of pair precision and pair recall. If tp is 0 the score is 0, as in scikit-learn,
+-- even for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._fowlkes_mallows_score(tp, fp, fn, tn) AS
   CASE
     WHEN tp = 0 THEN 0.0
     ELSE sqrt(clustereval._ratio(tp, tp + fp)) * sqrt(clustereval._ratio(tp, tp + fn))
   END;
 
--- Pair precision tp / (tp + fp), the share of the pairs in the same cluster that have the same
--- label; NULL for 0 / 0.
+-- Pair precision, the share of the pairs in the same cluster that have the same label.
 CREATE OR REPLACE MACRO clustereval._pair_precision(tp, fp, fn, tn) AS tp / NULLIF(tp + fp, 0);
 
--- Pair recall tp / (tp + fn), the share of the pairs with the same label that are in the same
--- cluster; NULL for 0 / 0.
+-- Pair recall, the share of the pairs with the same label that are in the same cluster.
 CREATE OR REPLACE MACRO clustereval._pair_recall(tp, fp, fn, tn) AS tp / NULLIF(tp + fn, 0);
 
--- F score of pair precision tp / (tp + fp) and pair recall tp / (tp + fn); beta > 1 weighs recall
--- more; NULL for 0 / 0.
+-- F score of pair precision and pair recall; beta > 1 weighs recall more.
 CREATE OR REPLACE MACRO clustereval._pair_f_score(tp, fp, fn, tn, beta) AS
   (1.0 + beta * beta) * tp / NULLIF((1.0 + beta * beta) * tp + beta * beta * fn + fp, 0);
 
 -- Jaccard index of pairs, tp / (tp + fp + fn); NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._jaccard_index(tp, fp, fn, tn) AS tp / NULLIF(tp + fp + fn, 0);
 
--- Mirkin metric 2 (fp + fn), the number of ordered pairs of rows on which label and cluster
--- disagree.
+-- Number of ordered pairs of rows on which label and cluster disagree.
 CREATE OR REPLACE MACRO clustereval._mirkin_metric(tp, fp, fn, tn) AS 2.0 * (fp + fn);
 
--- Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E); NULL for 0 / 0. E = together /
--- all, where all = tp + fp + fn + tn. The parameter together is sqrt(pq), where p = tp + fn is the
--- number of pairs with the same label and q = tp + fp is the number of pairs in the same cluster;
--- the formula uses together twice. all - sqrt(pq) is computed as (all (all - p) + p (all - q)) /
--- (all + sqrt(pq)), which does not cancel if both are near all.
+-- (FM - E) / (1 - E) for the Fowlkes-Mallows score FM and E = together / all, where together is
+-- sqrt(pq), used twice, and p = tp + fn and q = tp + fp are the pairs with the same label and in
+-- the same cluster. all - sqrt(pq) is computed as (all (all - p) + p (all - q)) / (all + sqrt(pq)),
+-- which does not cancel if both are near all.
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, together) AS
   (tp * tn - fn * fp) * (tp + fp + fn + tn + together)
   / NULLIF(together * ((tp + fp + fn + tn) * (fp + tn) + (tp + fn) * (fn + tn)), 0);
 
--- Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E), where E is the expectation of
--- FM for random labelings of the same sizes; NULL for a trivial partition.
+-- Fowlkes-Mallows score corrected for chance; NULL for a trivial partition.
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, tn) AS
   clustereval._at_most_1(
     clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, sqrt((tp + fn) * (tp + fp)))
   );
 
 -- Adjusted Rand index of Sundqvist et al. (MARI), whose correction also treats the labels as a
--- sample; NULL below 4 rows and for 0 / 0, as for a single label in a single cluster. total is the
--- number of rows, and links is the sum over rows of (other rows with its label) x (other rows in
--- its cluster). links is needed because the expected agreement is that of two pairs that share no
--- row. The leading terms are those of adjusted_rand_score, and the other terms are smaller by a
+-- sample; NULL below 4 rows and for 0 / 0. links, the sum over rows of (other rows with its label)
+-- x (other rows in its cluster), is needed because the expected agreement is that of two pairs that
+-- share no row. The leading terms are those of adjusted_rand_score, the others are smaller by a
 -- factor of total.
 CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
   tp, fp, fn, tn, total, links
@@ -89,10 +81,8 @@ CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
     )
   END;
 
--- n (label_size - 1) (cluster_size - 1) as DOUBLE, for a contingency cell of n rows whose label has
--- label_size rows and whose cluster has cluster_size rows. Its sum over cells is `links` of
--- _multinomial_adjusted_rand_score: over rows, (other rows with its label) x (other rows in its
--- cluster).
+-- n (label_size - 1) (cluster_size - 1) of a cell, as DOUBLE. Its sum over cells is `links` of
+-- _multinomial_adjusted_rand_score.
 CREATE OR REPLACE MACRO clustereval._cell_links(n, label_size, cluster_size) AS
   CAST(n AS DOUBLE) * CAST(label_size - 1 AS DOUBLE) * CAST(cluster_size - 1 AS DOUBLE);
 
@@ -101,34 +91,18 @@ CREATE OR REPLACE MACRO clustereval._cell_links(n, label_size, cluster_size) AS
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- {total, tp, fp, fn, tn, links}. total is the number of rows without a NULL in either column. tp,
--- fp, fn and tn count unordered pairs of rows: same label and cluster, same cluster only, same
--- label only, neither. links is the sum over rows of (other rows with its label) x (other rows in
--- its cluster), which multinomial_adjusted_rand_score needs.
+-- The fields of _pairs_of_sums, and links of
+-- multinomial_adjusted_rand_score.
 CREATE OR REPLACE MACRO clustereval._linked_pair_statistics(label, cluster) AS
   list_transform(
-    list_transform(
-      list_transform(
-        [clustereval._cells_as_list(label, cluster)],
-        lambda __ce_sides: {
-          'cells': __ce_sides['cells'], 'sums': clustereval._pair_sums_of_cells(__ce_sides)
-        }
-      ),
-      lambda __ce_step: {
-        'cells': __ce_step['cells'], 'pairs': clustereval._pairs_of_sums(__ce_step['sums'])
-      }
-    ),
-    lambda __ce_step: {
-      'total': __ce_step['pairs']['total'],
-      'tp': __ce_step['pairs']['tp'],
-      'fp': __ce_step['pairs']['fp'],
-      'fn': __ce_step['pairs']['fn'],
-      'tn': __ce_step['pairs']['tn'],
-      'links': clustereval._compensated_list_sum(list_transform(
-        __ce_step['cells'],
+    [clustereval._cells_as_list(label, cluster)],
+    lambda __ce_sides: struct_insert(
+      clustereval._pairs_of_cells(__ce_sides),
+      links := clustereval._compensated_list_sum(list_transform(
+        __ce_sides['cells'],
         lambda __ce_cell: clustereval._cell_links(
           __ce_cell['n'], __ce_cell['label_size'], __ce_cell['cluster_size']
         )
       ))
-    }
+    )
   )[1];

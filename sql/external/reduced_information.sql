@@ -30,15 +30,13 @@ CREATE OR REPLACE MACRO clustereval._log_factorial(x) AS
     ELSE CAST(x AS DOUBLE) * (ln(CAST(x AS DOUBLE)) - 1.0) + clustereval._factorial_remainder(x)
   END;
 
--- Sum of ln(1 + i / z) over i = 0 .. k - 1, for a whole number k >= 7 and a number z >= 7, as
--- DOUBLE, by Stirling's formula in a form that does not cancel for large z.
+-- _log_excess for k, z >= 7, by Stirling's formula in a form that does not cancel for large z.
 CREATE OR REPLACE MACRO clustereval._log_excess_large(z, k) AS
   clustereval._deviance(z + k, z, k, k / (2.0 * z + k)) - 0.5 * clustereval._log1p(k / z)
   + clustereval._stirling_error(z + k) - clustereval._stirling_error(z);
 
--- Sum of ln(1 + i / z) over i = 0 .. k - 1, for a whole number k > 0 and a number z >= 1, both as
--- DOUBLE: ln of z (z + 1) .. (z + k - 1) / z^k. For small k the macro computes a product, and small
--- z are shifted by 7.
+-- ln of z (z + 1) .. (z + k - 1) / z^k, for a whole number k > 0 and a number z >= 1, as DOUBLE.
+-- For small k a product; small z are shifted by 7.
 CREATE OR REPLACE MACRO clustereval._log_excess(z, k) AS
   CASE
     WHEN k < 7
@@ -58,17 +56,16 @@ CREATE OR REPLACE MACRO clustereval._log_excess(z, k) AS
     ELSE clustereval._log_excess_large(z, k)
   END;
 
--- ln of the binomial coefficient C(x + y, x) for DOUBLEs x, y >= 7, by Stirling's formula in a form
--- in which all terms except the smallest are positive.
+-- _log_choose for x, y >= 7, by Stirling's formula in a form in which all terms except the smallest
+-- are positive.
 CREATE OR REPLACE MACRO clustereval._log_choose_large(x, y) AS
   x * clustereval._log1p(y / x) + y * clustereval._log1p(x / y)
   + 0.5 * ln((1.0 + x / y) / clustereval._stirling_scale(x))
   + clustereval._stirling_error(x + y) - clustereval._stirling_error(x)
   - clustereval._stirling_error(y);
 
--- ln of the binomial coefficient C(x + y, x) of a whole number x > 0 and a number y >= 0, which
--- need not be whole, both as DOUBLE. For small x the macro computes a product, and small y are
--- shifted by 7.
+-- ln of the binomial coefficient C(x + y, x) of a whole number x > 0 and any number y >= 0, as
+-- DOUBLE. For small x a product; small y are shifted by 7.
 CREATE OR REPLACE MACRO clustereval._log_choose(x, y) AS
   CASE
     WHEN x < 7
@@ -89,32 +86,24 @@ CREATE OR REPLACE MACRO clustereval._log_choose(x, y) AS
     ELSE clustereval._log_choose_large(x, y)
   END;
 
--- Concentration minus 1 of the Dirichlet distribution of the shares of n_rows groups, the rows of
--- a contingency table of total rows of data, such that column sums with column_pairs ordered pairs
--- of rows of data lead to the variance of the row sums over all tables. NULL if each column has
--- one row of data.
+-- Concentration minus 1 of the Dirichlet distribution of the shares of the n_rows rows of a
+-- contingency table, such that column sums with column_pairs ordered pairs of rows of data lead to
+-- the variance of the row sums over all tables. NULL if each column has one row of data.
 CREATE OR REPLACE MACRO clustereval._table_concentration(total, n_rows, column_pairs) AS
   clustereval._ratio(clustereval._count_ordered_pairs(total) - column_pairs, column_pairs)
   * clustereval._ratio(n_rows + 1, n_rows);
 
--- TRUE if one of two partitions of total rows, with n_labels and n_clusters groups, is trivial: a
--- single group, or only singletons. In this case the clusters tell nothing beyond their table, and
--- the reduced mutual information is 0.
-CREATE OR REPLACE MACRO clustereval._is_trivial_partition(total, n_labels, n_clusters) AS
-  n_labels = 1 OR n_clusters = 1 OR n_labels = total OR n_clusters = total;
-
--- Reduced mutual information in nats per row of data; 0 if labels or clusters are trivial. The
--- remainders (see _factorial_remainder) of total rows, and their sums over cells, labels and
--- clusters, turn mi, the mutual information, into the microcanonical one, from which log_tables,
--- ln of the number of tables, is subtracted. If cell_factorials, the sum of ln(n!) over the cells,
--- is below total, that difference would lose digits. In this case the result is computed from
--- cell_factorials and table_excess, the column of _table_totals.
+-- Reduced mutual information in nats per row of data; 0 if labels or clusters are trivial. The sums
+-- of remainders (see _factorial_remainder) turn mi into the microcanonical information, from which
+-- log_tables is subtracted. If cell_factorials, the sum of ln(n!) over the cells, is below total,
+-- that difference would lose digits, and the result is computed from cell_factorials and
+-- table_excess.
 CREATE OR REPLACE MACRO clustereval._reduced_mutual_info_score(
   total, n_labels, n_clusters, mi, cell_remainders, label_remainders, cluster_remainders,
   log_tables, cell_factorials, table_excess
 ) AS
   CASE
-    WHEN clustereval._is_trivial_partition(total, n_labels, n_clusters) THEN 0.0
+    WHEN n_labels = 1 OR n_clusters = 1 OR n_labels = total OR n_clusters = total THEN 0.0
     WHEN cell_factorials < total THEN (cell_factorials + table_excess) / total
     ELSE mi + (
       clustereval._factorial_remainder(total) + cell_remainders - label_remainders
@@ -122,14 +111,10 @@ CREATE OR REPLACE MACRO clustereval._reduced_mutual_info_score(
     ) / total
   END;
 
--- reduced, the reduced mutual information of label and cluster, divided by the reduced mutual
--- information of the labels with themselves. The latter has the mutual information mi + hl, which
--- is the label entropy, and the logarithm label_tables of the number of tables. mi is the mutual
--- information, hl is the entropy of the label given the cluster, and hc is the entropy of the
--- cluster given the label. label_remainders is the sum of the remainders of the labels (see
--- _factorial_remainder). For small labels, label_factorials is the sum of their ln(a!), and
--- label_excess is the column table_excess of _table_totals. NULL if the labels are trivial (one
--- label, or singletons only) or the divisor is not positive; 1 for equal partitions.
+-- reduced, the reduced mutual information, divided by that of the labels with themselves: of the
+-- mutual information mi + hl, with label_tables in place of log_tables, or, for small labels, from
+-- label_factorials and label_excess. NULL if the labels are trivial (one label, or singletons only)
+-- or the divisor is not positive; 1 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._normalized_reduced_mutual_info_score(
   reduced, total, n_labels, mi, hl, hc, label_remainders, label_tables, label_factorials,
   label_excess
@@ -151,16 +136,14 @@ CREATE OR REPLACE MACRO clustereval._normalized_reduced_mutual_info_score(
     ))
   END;
 
--- One row per partition_key, kind and size of a group: size rows, times of which there are, with y
--- as DOUBLE. ln of the number of contingency tables is the sum of times x _log_choose(size, y). The
--- kinds 'label', 'cluster' and 'total' are for tables of labels and clusters, and the kind 'own' is
--- for tables of labels and labels. The rows of a table are the side with more groups, or the
--- clusters if the numbers are equal. Each column of a table is any way to divide its sum among the
--- rows. The share of these tables that have the given row sums is that of a Dirichlet-multinomial
--- distribution (see _table_concentration), whose normalization is the total, counted -1 times. The
+-- One row per partition_key, kind and size of a group: size, times of which there are, and y, as
+-- DOUBLE. ln of the number of contingency tables is the sum of times x _log_choose(size, y). The
 -- sum of times x _log_excess(y + 1, size), counted negatively, is the reduced information of all
--- rows minus the sum of ln(n!) over the cells of n rows. totals is the parameter of _table_totals;
--- the other parameters are names of CTEs with size and times.
+-- rows minus the sum of ln(n!) over the cells. The kinds 'label', 'cluster' and 'total' are for
+-- tables of labels and clusters, 'own' for tables of labels and labels. The rows of a table are the
+-- side with more groups, or the clusters. Each column is any way to divide its sum among the rows.
+-- The share of these tables that have the given row sums is that of a Dirichlet-multinomial
+-- distribution, whose normalization is the total, counted -1 times.
 CREATE OR REPLACE MACRO clustereval._table_terms(
   totals, label_histogram, cluster_histogram
 ) AS TABLE
@@ -222,13 +205,10 @@ CREATE OR REPLACE MACRO clustereval._table_terms(
   JOIN options ON options.partition_key IS NOT DISTINCT FROM sizes.partition_key;
 
 -- One row per partition_key with sums over the sizes of its groups: label_remainders and
--- cluster_remainders, the sums of the remainders of the sizes of labels and clusters;
--- label_factorials, the sum of ln(a!) over labels of a rows; log_tables, ln of the number of tables
--- with these sizes, and table_excess (see _table_terms); label_tables and label_excess, the same
--- for the tables of the labels with themselves. label_sizes and cluster_sizes are names of CTEs of
--- the rows of _label_sizes and _cluster_sizes. totals is the name of a CTE with a row per
--- partition: total, n_labels, n_clusters, and the numbers of ordered pairs of rows label_pairs and
--- cluster_pairs. Equal sizes are summed only once.
+-- cluster_remainders; label_factorials, the sum of ln(a!) over labels of a rows; log_tables, ln of
+-- the number of tables, and table_excess (see _table_terms); label_tables and label_excess, the
+-- same for tables of the labels with themselves. totals names a CTE with total, n_labels,
+-- n_clusters, label_pairs and cluster_pairs per partition. Equal sizes are summed once.
 CREATE OR REPLACE MACRO clustereval._table_totals(label_sizes, cluster_sizes, totals) AS TABLE
   -- Numbers of labels by partition and size.
   WITH label_histogram AS (
@@ -246,7 +226,6 @@ CREATE OR REPLACE MACRO clustereval._table_totals(label_sizes, cluster_sizes, to
     FROM query_table(cluster_sizes)
     GROUP BY partition_key, cluster_size
   ),
-  terms AS (SELECT * FROM clustereval._table_terms(totals, label_histogram, cluster_histogram)),
   -- Terms with their logarithms. This CTE exists because each of its long expressions would
   -- otherwise be planned several times.
   term_values AS MATERIALIZED (
@@ -259,7 +238,7 @@ CREATE OR REPLACE MACRO clustereval._table_totals(label_sizes, cluster_sizes, to
       clustereval._log_factorial(size) AS factorial,
       clustereval._log_choose(size, y) AS logs,
       clustereval._log_excess(y + 1.0, size) AS excess
-    FROM terms
+    FROM clustereval._table_terms(totals, label_histogram, cluster_histogram)
   )
   SELECT
     partition_key,
@@ -286,16 +265,14 @@ CREATE OR REPLACE MACRO clustereval._table_totals(label_sizes, cluster_sizes, to
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- Sum of _factorial_remainder(size) over sizes, a list of whole numbers.
+-- Sum of _factorial_remainder over a list.
 CREATE OR REPLACE MACRO clustereval._sum_remainders(sizes) AS
   clustereval._compensated_list_sum(list_transform(
     sizes, lambda __ce_size: clustereval._factorial_remainder(__ce_size)
   ));
 
--- {logs, excess}: ln of the number of contingency tables whose rows sum to the whole numbers of the
--- list row_sizes and whose columns sum to those of column_sizes; and the reduced information of all
--- rows minus the sum of ln(n!) over the cells of n rows. See _table_terms. column_pairs is the
--- number of ordered pairs of rows of data in one column, and total the sum of each list.
+-- {logs, excess}, as log_tables and table_excess of _table_totals, for tables of the given sums of
+-- rows and columns. column_pairs is the number of ordered pairs of rows of data in one column.
 CREATE OR REPLACE MACRO clustereval._tables_of_lists(
   total, row_sizes, column_sizes, column_pairs
 ) AS
@@ -337,18 +314,13 @@ CREATE OR REPLACE MACRO clustereval._tables_of_lists(
     }
   )[1];
 
--- Sum of ln(size!) over sizes, a list of whole numbers.
+-- Sum of ln(size!) over a list.
 CREATE OR REPLACE MACRO clustereval._sum_log_factorials(sizes) AS
   clustereval._compensated_list_sum(list_transform(
     sizes, lambda __ce_size: clustereval._log_factorial(__ce_size)
   ));
 
--- {total, n_labels, n_clusters, mi, hl, hc, cell_remainders, label_remainders, cluster_remainders,
--- cell_factorials, label_factorials, log_tables, label_tables, table_excess, label_excess}. total
--- is the number of rows without a NULL in either column; mi, hl and hc are the mutual information
--- and the conditional entropies of label and cluster; the remainders and the logarithms of
--- factorials are sums over the sizes; the tables are logarithms of the number of tables of labels
--- and clusters, and of labels and labels, and the excesses as in _table_terms.
+-- The statistics of this file, named as in _table_totals.
 CREATE OR REPLACE MACRO clustereval._reduced_statistics(label, cluster) AS
   list_transform(
     list_transform(

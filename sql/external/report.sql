@@ -4,9 +4,7 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
--- Raises an error if an option of external_report, or a combination of two options, is invalid. The
--- parameters are the user's options of the same names.
+-- Text for _check_options, or the error of an option of external_report.
 CREATE OR REPLACE MACRO clustereval._valid_external_options(
   noise, noise_as, average_method, beta, adjusted
 ) AS
@@ -14,31 +12,21 @@ CREATE OR REPLACE MACRO clustereval._valid_external_options(
     WHEN coalesce(average_method, '') NOT IN ('arithmetic', 'geometric', 'min', 'max', 'joint')
     THEN error(concat(
       'average_method: expected one of ''arithmetic'', ''geometric'', ''min'', ''max'', ''joint''',
-      ', got ', coalesce('''' || average_method || '''', 'NULL')
+      ', got ', clustereval._quote_value(average_method)
     ))
     WHEN average_method = 'joint' AND adjusted
     THEN error(
       'average_method ''joint'' has no adjusted form: use adjusted := false, or another average'
     )
-    WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e150)
-    THEN error(concat(
-      'beta: expected a number >= 0, got ', coalesce(CAST(beta AS VARCHAR), 'NULL')
-    ))
-    ELSE clustereval._valid_noise(noise, noise_as)
+    ELSE clustereval._valid_beta(beta, clustereval._valid_noise(noise, noise_as))
   END;
 
--- One row per partition with sums over its cells: partition_key and sums over its cells (label,
--- cluster), in which a cell counts copies times, where copies is the number of equal cells that it
--- stands for (noise rows counted as singletons). cell_pairs: ordered pairs of rows in the same
--- cell. size_products: label size x cluster size. links: triples of a row, another row of its label
--- and another row of its cluster. deviance: n ln(n / m) + m - n, where n is the number of rows of a
--- cell and m is the expected number if label and cluster were independent; the difference n - m is
--- computed from integers. label_entropy_given_cluster and cluster_entropy_given_label: conditional
--- entropies in nats. precision_rows, recall_rows and similar_rows: B-cubed precision, B-cubed
--- recall and element-centric similarity, summed over rows. exact_matches: labels that have the same
--- rows as a cluster. row_counts names a table with one row per partition (total, its number of
--- rows), and sized_cells names a table with one row per cell (n rows, copies, label_size,
--- cluster_size).
+-- One row per partition with sums over its cells: cell_pairs, ordered pairs of rows in the same
+-- cell; size_products, label size x cluster size; links, see _cell_links; deviance, n ln(n / m) + m
+-- - n, where m is the number of rows if label and cluster were independent, and n - m is computed
+-- from integers; both conditional entropies in nats; precision_rows, recall_rows and similar_rows,
+-- B-cubed precision and recall and element-centric similarity, summed over rows; and exact_matches,
+-- labels that have the same rows as a cluster.
 CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TABLE
   -- Cells with the products of their sizes and counts, which are exact.
   WITH products AS (
@@ -107,19 +95,11 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
   FROM cell_terms
   GROUP BY partition_key;
 
--- One row per partition: partition_key and the statistics from which all metrics of external_report
--- are computed. Rows: total (the rows that are scored, which are neither dropped nor left out as
--- noise), n_dropped (label or cluster NULL) and n_noise (all noise). Labels and clusters: n_labels,
--- n_clusters. Pairs of rows: tp, fp, fn, tn and fn_minus_fp, unordered, as DOUBLE, and links (see
--- _cell_totals). Information in nats: mi (mutual information), label_entropy_given_cluster and
--- cluster_entropy_given_label (conditional entropies, which formulas call hl and hc), and the
--- expectations of these three for random labelings, emi, expected_label_entropy_given_cluster and
--- expected_cluster_entropy_given_label, NULL if adjusted is FALSE. Matching: in_majority_labels
--- (rows with the majority label of their cluster), in_majority_clusters (rows in the majority
--- cluster of their label), matched_rows (sum over labels of size x best F1 score with a cluster),
--- precision_rows, recall_rows and similar_rows (sums over rows of B-cubed precision, B-cubed recall
--- and element-centric similarity), and exact_matches (clusters that equal a label). groups: rows of
--- _row_groups.
+-- One row per partition with the statistics of its scores. total, n_dropped and n_noise count rows.
+-- tp, fp, fn, tn and fn_minus_fp are unordered pairs of rows, as DOUBLE. mi and the conditional
+-- entropies, which formulas call hl and hc, are in nats; emi and the expected_... are the
+-- expectations of these three for random labelings, NULL if adjusted is FALSE. matched_rows is that
+-- of _match_totals, the rest are those of _label_totals, _cluster_totals and _cell_totals.
 CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
   -- The groups that are scored, which are the cells of the contingency table.
@@ -127,10 +107,6 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
   label_sizes AS (SELECT *, 1 AS copies FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
   sized_cells AS (SELECT * FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes)),
-  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
-  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
-  cell_totals AS (SELECT * FROM clustereval._cell_totals(row_counts, sized_cells)),
-  match_totals AS (SELECT * FROM clustereval._match_totals(sized_cells)),
   expected_totals AS (
     SELECT * FROM clustereval._expected_totals(row_counts, label_sizes, cluster_sizes)
   ),
@@ -156,12 +132,13 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
       expected.emi, expected.expected_label_entropy_given_cluster,
       expected.expected_cluster_entropy_given_label
     FROM row_counts AS counts
-    LEFT JOIN label_totals AS labels
+    LEFT JOIN clustereval._label_totals(label_sizes) AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN cluster_totals AS clusters
+    LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN match_totals AS matches
+    LEFT JOIN clustereval._cell_totals(row_counts, sized_cells) AS cells
+      ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN clustereval._match_totals(sized_cells) AS matches
       ON matches.partition_key IS NOT DISTINCT FROM counts.partition_key
     -- The one that is not named is not bound.
     LEFT JOIN query_table(CASE WHEN adjusted THEN 'expected_totals' ELSE 'no_totals' END)
@@ -183,31 +160,18 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
     precision_rows, recall_rows, similar_rows, exact_matches
   FROM totals;
 
--- One row per partition with the statistics of its scores: the columns of _statistics_of_groups,
--- for the parameters of external_report.
-CREATE OR REPLACE MACRO clustereval._external_statistics(
-  tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
+-- One row per partition: all columns of external_report, from parameters that are not checked here.
+-- If adjusted is FALSE, adjusted_mutual_info_score and expected_mutual_info are NULL:
+-- external_report drops them by COLUMNS, which only DuckDB has; to_sql translates this macro.
+CREATE OR REPLACE MACRO clustereval._external_report(
+  tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
 ) AS TABLE
   WITH __ce_groups AS (
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
-  )
-  SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted);
-
--- One row per partition: all columns of external_report, from its parameters, which are not checked
--- here. If adjusted is FALSE, adjusted_mutual_info_score and expected_mutual_info are NULL.
--- external_report selects from this macro and drops those two columns by COLUMNS, which only DuckDB
--- has; to_sql translates this macro for other engines.
-CREATE OR REPLACE MACRO clustereval._external_report(
-  tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
-) AS TABLE
-  WITH __ce_statistics AS (
-    SELECT *
-    FROM clustereval._external_statistics(
-      tbl, label, cluster, weight, partition_by, noise, noise_as, adjusted
-    )
-  )
-  SELECT * FROM clustereval._scores_of_statistics(__ce_statistics, average_method, beta);
+  ),
+  statistics AS (SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted))
+  SELECT * FROM clustereval._scores_of_statistics(statistics, average_method, beta);
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -260,8 +224,7 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
   -- The groups that are scored, which are the cells of the contingency table.
-  cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
-  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells))
+  cells AS (SELECT * FROM __ce_groups WHERE copies > 0)
   SELECT
     clusters.partition_key,
     clusters.cluster,
@@ -279,7 +242,7 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
     ) AS entropy,
     clustereval._count_pairs(MAX(clusters.cluster_size))
       - SUM(clustereval._count_pairs(cell.n)) AS joined_pairs
-  FROM cluster_sizes AS clusters
+  FROM clustereval._cluster_sizes(cells) AS clusters
   JOIN cells AS cell
     ON cell.partition_key IS NOT DISTINCT FROM clusters.partition_key
     AND cell.cluster IS NOT DISTINCT FROM clusters.cluster
@@ -306,8 +269,7 @@ CREATE OR REPLACE MACRO clustereval.external_label_report(
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
   -- The groups that are scored, which are the cells of the contingency table.
-  cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
-  label_sizes AS (SELECT * FROM clustereval._label_sizes(cells))
+  cells AS (SELECT * FROM __ce_groups WHERE copies > 0)
   SELECT
     labels.partition_key,
     labels.label,
@@ -322,7 +284,7 @@ CREATE OR REPLACE MACRO clustereval.external_label_report(
     ) AS entropy,
     clustereval._count_pairs(MAX(labels.label_size))
       - SUM(clustereval._count_pairs(cell.n)) AS split_pairs
-  FROM label_sizes AS labels
+  FROM clustereval._label_sizes(cells) AS labels
   JOIN cells AS cell
     ON cell.partition_key IS NOT DISTINCT FROM labels.partition_key
     AND cell.label = labels.label
@@ -353,10 +315,9 @@ CREATE OR REPLACE MACRO clustereval._check_record_ids(records) AS TABLE
   FROM __ce_twice;
 
 -- One row per row of the table tbl that is scored: partition_key, id, label, cluster (NULL for
--- noise that is counted as singletons), label_size and cluster_size, the numbers of rows of its
--- label and of its cluster, and n, the number of rows that have both. If count_unlabeled is TRUE,
--- the size of a cluster includes rows without a label. The other parameters are those of
--- bcubed_samples; noise and noise_as are not checked here. Raises the error of _check_record_ids.
+-- singletons), label_size, cluster_size, and n, the rows that have both. If count_unlabeled is
+-- TRUE, cluster_size includes rows without a label. noise and noise_as are not checked here. Raises
+-- the error of _check_record_ids.
 CREATE OR REPLACE MACRO clustereval._record_sizes(
   tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
 ) AS TABLE
@@ -435,10 +396,6 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
   tbl, label, cluster, id := CAST(NULL AS BIGINT), partition_by := NULL, noise := NULL,
   noise_as := NULL
 ) AS TABLE
-  WITH __ce_records AS (
-    SELECT *
-    FROM clustereval._record_sizes(tbl, label, cluster, id, partition_by, noise, noise_as, FALSE)
-  )
   SELECT
     partition_key,
     record.id,
@@ -446,6 +403,8 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
     record.cluster,
     clustereval._ratio(n, cluster_size) AS bcubed_precision,
     clustereval._ratio(n, label_size) AS bcubed_recall
-  FROM __ce_records AS record
+  FROM clustereval._record_sizes(
+    tbl, label, cluster, id, partition_by, noise, noise_as, FALSE
+  ) AS record
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;

@@ -4,8 +4,7 @@
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- F score of a precision and a recall, their weighted harmonic mean, 0 if both are 0; beta > 1
--- weighs recall more.
+-- F score of a precision and a recall, 0 if both are 0; beta > 1 weighs recall more.
 CREATE OR REPLACE MACRO clustereval._f_score(precision_, recall_, beta) AS
   CASE
     WHEN precision_ + recall_ = 0 THEN 0.0
@@ -14,8 +13,7 @@ CREATE OR REPLACE MACRO clustereval._f_score(precision_, recall_, beta) AS
     )
   END;
 
--- F1 score 2 n / (label_size + cluster_size) of a label of label_size rows and a cluster of
--- cluster_size rows that share n rows, as DOUBLE.
+-- F1 score of a label and a cluster that share n rows.
 CREATE OR REPLACE MACRO clustereval._match_score(n, label_size, cluster_size) AS
   clustereval._ratio(2 * n, label_size + cluster_size);
 
@@ -27,52 +25,43 @@ CREATE OR REPLACE MACRO clustereval._purity(in_majority_labels, total) AS
 CREATE OR REPLACE MACRO clustereval._inverse_purity(in_majority_clusters, total) AS
   clustereval._ratio(in_majority_clusters, total);
 
--- F-measure of the labels: the mean over `total` rows of the best F1 score of their label with any
--- cluster, whose sum is matched_rows.
+-- F-measure of the labels: mean over rows of the best F1 score of their label.
 CREATE OR REPLACE MACRO clustereval._class_f_measure(matched_rows, total) AS
   clustereval._ratio(matched_rows, total);
 
--- Van Dongen's split-join distance 2 total - in_majority_clusters - in_majority_labels, as DOUBLE.
--- total is the number of rows, in_majority_clusters is the number of rows in the majority cluster
--- of their label, and in_majority_labels is the number of rows with the majority label of their
--- cluster.
+-- Van Dongen's split-join distance, as DOUBLE.
 CREATE OR REPLACE MACRO clustereval._split_join_distance(
   total, in_majority_clusters, in_majority_labels
 ) AS
   CAST(2 * total - in_majority_clusters - in_majority_labels AS DOUBLE);
 
--- Element-centric similarity of one row of a contingency cell: n / max(label_size, cluster_size) as
--- DOUBLE, where n rows have the label, of label_size rows, and the cluster, of cluster_size rows.
+-- Element-centric similarity of one row of a contingency cell.
 CREATE OR REPLACE MACRO clustereval._element_similarity(n, label_size, cluster_size) AS
   clustereval._ratio(n, GREATEST(label_size, cluster_size));
 
--- B-cubed precision: the mean over `total` rows of the share of their cluster that has their label,
--- whose sum is precision_rows.
+-- B-cubed precision: mean over rows of the share of their cluster that has their label.
 CREATE OR REPLACE MACRO clustereval._bcubed_precision(precision_rows, total) AS
   clustereval._ratio(precision_rows, total);
 
--- B-cubed recall: the mean over `total` rows of the share of their label that is in their cluster,
--- whose sum is recall_rows.
+-- B-cubed recall: mean over rows of the share of their label that is in their cluster.
 CREATE OR REPLACE MACRO clustereval._bcubed_recall(recall_rows, total) AS
   clustereval._ratio(recall_rows, total);
 
--- F score of B-cubed precision and recall, precision_rows / total and recall_rows / total; beta > 1
--- weighs recall more.
+-- F score of B-cubed precision and recall; beta > 1 weighs recall more.
 CREATE OR REPLACE MACRO clustereval._bcubed_f_score(precision_rows, recall_rows, total, beta) AS
   clustereval._f_score(
     clustereval._ratio(precision_rows, total), clustereval._ratio(recall_rows, total), beta
   );
 
--- Element-centric similarity: the mean over `total` rows of _element_similarity, whose sum is
--- similar_rows.
+-- Element-centric similarity: mean over rows of _element_similarity.
 CREATE OR REPLACE MACRO clustereval._element_centric_similarity(similar_rows, total) AS
   clustereval._ratio(similar_rows, total);
 
--- Share of the n_clusters clusters that have exactly the rows of a label.
+-- Share of the clusters that have exactly the rows of a label.
 CREATE OR REPLACE MACRO clustereval._exact_match_precision(exact_matches, n_clusters) AS
   clustereval._ratio(exact_matches, n_clusters);
 
--- Share of the n_labels labels that have exactly the rows of a cluster.
+-- Share of the labels that have exactly the rows of a cluster.
 CREATE OR REPLACE MACRO clustereval._exact_match_recall(exact_matches, n_labels) AS
   clustereval._ratio(exact_matches, n_labels);
 
@@ -80,9 +69,8 @@ CREATE OR REPLACE MACRO clustereval._exact_match_recall(exact_matches, n_labels)
 CREATE OR REPLACE MACRO clustereval._exact_match_f_score(exact_matches, n_labels, n_clusters) AS
   clustereval._ratio(2 * exact_matches, n_labels + n_clusters);
 
--- One row per partition_key with a sum over its labels: matched_rows, the sum over its labels of
--- label_size times the best F1 score of the label with any cluster, for class_f_measure.
--- sized_cells: rows of _sized_cells: contingency cells with n, label_size and cluster_size.
+-- One row per partition_key with a sum over its labels: matched_rows, the sum over labels of
+-- label_size x best F1 score.
 CREATE OR REPLACE MACRO clustereval._match_totals(sized_cells) AS TABLE
   -- Size times best F1 score of each label.
   WITH best_matches AS (
@@ -102,11 +90,9 @@ CREATE OR REPLACE MACRO clustereval._match_totals(sized_cells) AS TABLE
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- List with one number per contingency cell, in another order. For one cell of each label, the cell
--- with the best F1 score of label and cluster, the number is label_size times this score. For the
--- other cells it is 0. The sum of the list is the numerator of class_f_measure. cells is the list
--- of _cells_as_list, and label_counts a map from {key: label} to its number of rows. Sorting makes
--- the best match of a label its first cell.
+-- List with a number per contingency cell of _cells_as_list: label_size times the F1 score of the
+-- best cell of its label, and 0 for the other cells. Sorting makes the best match of a label its
+-- first cell.
 CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
   list_transform(
     [list_sort(list_transform(
@@ -120,12 +106,7 @@ CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
       }
     ), 'ASC', 'NULLS LAST')],
     lambda __ce_matches: list_transform(
-      list_zip(
-        __ce_matches,
-        clustereval._key_sizes_of_cells(
-          list_transform(__ce_matches, lambda __ce_match: __ce_match['key']), label_counts
-        )
-      ),
+      clustereval._cells_with_key_sizes(__ce_matches, label_counts),
       lambda __ce_pair: CASE
         WHEN __ce_pair[2].rank = 1 THEN -__ce_pair[1].minus_match * __ce_pair[1].label_size
         ELSE 0.0
@@ -133,13 +114,10 @@ CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
     )
   )[1];
 
--- {total, n_labels, n_clusters, in_majority_labels, in_majority_clusters, matched_rows,
--- precision_rows, recall_rows, similar_rows, exact_matches}, from which the macros of this file are
--- computed. total is the number of rows without a NULL in either column. in_majority_labels is the
--- number of rows with the most frequent label of their cluster, and in_majority_clusters is the
--- number of rows in the cluster with the most rows of their label. matched_rows, precision_rows,
--- recall_rows and similar_rows are sums over rows of the best F1 score of the row's label with any
--- cluster, of B-cubed precision, of B-cubed recall, and of element-centric similarity.
+-- The statistics of this file. in_majority_labels and in_majority_clusters are rows with the
+-- majority label of their cluster, and in the majority cluster of their label. matched_rows,
+-- precision_rows, recall_rows and similar_rows are sums over rows of the best F1 score of the row's
+-- label with any cluster, of B-cubed precision and recall, and of element-centric similarity.
 -- exact_matches is the number of labels that have the same rows as a cluster.
 CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
   list_transform(

@@ -19,11 +19,10 @@ CREATE OR REPLACE MACRO clustereval.external_summary(
   ),
   statistics AS (SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted)),
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
-  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
   noise_names AS (
     SELECT
       partition_key, clustereval._noise_names(sizes.cluster, cluster_size, 'row') AS names
-    FROM cluster_sizes AS sizes
+    FROM clustereval._cluster_sizes(cells) AS sizes
     GROUP BY partition_key
   ),
   report AS (

@@ -5,11 +5,9 @@
 -- Centers
 ---------------------------------------------------------------------------------------------------
 
--- One row per center that has a cluster and a vector: partition_key, cluster, vector, as the user
--- gave it; point, the vector from which distances are computed (times the factors of weights, of
--- length 1 for cosine); and number, the place of the center from 0 among the centers of its
--- partition, in the order of the clusters. centroids names a CTE of the user's centers, with the
--- columns partition_key, cluster and centroid; the other parameters are options.
+-- One row per center that has a cluster and a vector: partition_key, cluster, vector; point, from
+-- which distances are computed (times the factors of weights, of length 1 for cosine); and number,
+-- its place from 0 in its partition, in the order of the clusters.
 CREATE OR REPLACE MACRO clustereval._given_centers(centroids, distance, p, weights) AS TABLE
   WITH vectors AS (
     SELECT
@@ -30,9 +28,8 @@ CREATE OR REPLACE MACRO clustereval._given_centers(centroids, distance, p, weigh
   FROM scaled;
 
 -- One row per partition: partition_key, its place from 1, and its centers in blocks of 512, as
--- lists of lists of their clusters (cluster_blocks) and points (point_blocks). Because of the
--- blocks, a point is never compared with more centers at a time than memory can hold. centers: rows
--- of _given_centers.
+-- lists of lists of their clusters (cluster_blocks) and points (point_blocks), so that a point is
+-- never compared with more centers at a time than memory can hold.
 CREATE OR REPLACE MACRO clustereval._center_blocks(centers) AS TABLE
   WITH numbered AS (
     SELECT *, floor(number / 512.0) AS block
@@ -55,10 +52,9 @@ CREATE OR REPLACE MACRO clustereval._center_blocks(centers) AS TABLE
   GROUP BY partition_key;
 
 -- No row. Raises an error if a partition of the points has no center, if the numbers of coordinates
--- of centers and points and the number of weights differ, or if a coordinate is not finite. The
--- distance of every point to one of the centers is measured. The points are read again only if such
--- a distance is not finite. points: rows of _points; arguments: the row of _point_arguments;
--- centers: rows of _given_centers; the rest are options.
+-- or of weights differ, or if a coordinate is not finite. The distance of every point to one of the
+-- centers is measured. The points are read again only if such a distance is not finite. centers:
+-- rows of _given_centers.
 CREATE OR REPLACE MACRO clustereval._check_assignment(
   points, arguments, centers, distance, p, weights
 ) AS TABLE
@@ -120,8 +116,7 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
     FROM query_table(points) AS point
     JOIN totals ON totals.n_invalid > 0 OR totals.least_dims < totals.dims
     WHERE point.kept
-  ),
-  first_fault AS (SELECT * FROM clustereval._first_point_fault(faults, arguments))
+  )
   SELECT CAST(CASE
     WHEN totals.lacking IS NOT NULL
     THEN error(concat(
@@ -154,7 +149,7 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
     ))
   END AS BOOLEAN) AS valid
   FROM totals
-  LEFT JOIN first_fault AS fault ON TRUE
+  LEFT JOIN clustereval._first_point_fault(faults, arguments) AS fault ON TRUE
   WHERE totals.lacking IS NOT NULL
     OR (weights IS NOT NULL AND totals.dims <> len(weights))
     OR fault.n_faulty > 0
@@ -170,12 +165,10 @@ CREATE OR REPLACE MACRO clustereval._check_distance(d) AS
     ELSE d
   END;
 
--- One row per point that is scored: the columns of _points; distance, the distance to the nearest
--- center of its partition; and nearest, the cluster of that center, the lowest if several are
--- equally near. points: rows of _points; blocks: rows of _center_blocks; checked: the result of
--- _check_assignment; distance and p are options. The centers of all partitions are attached by a
--- cross join, since a join by partition would copy the centers of a partition for each of its
--- points.
+-- One row per point that is scored: the columns of _points; distance, that to the nearest center;
+-- and nearest, the cluster of that center, the lowest if several are equally near. The centers of
+-- all partitions are attached by a cross join, since a join by partition would copy the centers of
+-- a partition for each of its points. checked: the result of _check_assignment.
 CREATE OR REPLACE MACRO clustereval._assigned_points(points, blocks, checked, distance, p) AS TABLE
   WITH all_centers AS (
     SELECT
@@ -255,13 +248,8 @@ CREATE OR REPLACE MACRO clustereval.assign_nearest(
     UNION ALL BY NAME
     SELECT * FROM query_table(clustereval._check_table_name(centroids))
   ),
-  __ce_center_rows AS (
-    SELECT
-      partition_key, cluster, centroid
-    FROM __ce_keyed_centroids
-  ),
   __ce_centers AS MATERIALIZED (
-    SELECT * FROM clustereval._given_centers(__ce_center_rows, distance, p, weights)
+    SELECT * FROM clustereval._given_centers(__ce_keyed_centroids, distance, p, weights)
   ),
   __ce_blocks AS MATERIALIZED (SELECT * FROM clustereval._center_blocks(__ce_centers)),
   __ce_checked AS (

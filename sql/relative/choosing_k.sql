@@ -10,9 +10,8 @@
 CREATE OR REPLACE MACRO clustereval._is_number_type(type_name) AS
   regexp_full_match(type_name, 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BIGNUM|FLOAT|DOUBLE|DECIMAL.*');
 
--- k, the number of clusters that was requested for a row's clustering, as BIGINT. Raises an error
--- unless it is a whole number >= 1. The upper limit rejects NaN, which is above every number in
--- DuckDB.
+-- k as BIGINT. Raises an error unless it is a whole number >= 1. The upper limit rejects NaN, which
+-- is above every number in DuckDB.
 CREATE OR REPLACE MACRO clustereval._check_k(x) AS
   CASE
     WHEN clustereval._is_number_type(typeof(x)) AND clustereval._is_whole_number(x, 1)
@@ -34,20 +33,19 @@ CREATE OR REPLACE MACRO clustereval._check_k(x) AS
     END) AS BIGINT)
   END;
 
--- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error if the option
--- silhouette of elbow is unknown; query_text is the query of the options checked before.
+-- query_text, a text for _check_options. Raises an error if silhouette is unknown.
 CREATE OR REPLACE MACRO clustereval._valid_elbow_options(silhouette, query_text) AS
   CASE
     WHEN coalesce(silhouette, '') NOT IN ('none', 'simplified', 'exact')
     THEN error(concat(
       'silhouette: expected one of ''none'', ''simplified'', ''exact'', got ',
-      coalesce('''' || silhouette || '''', 'NULL')
+      clustereval._quote_value(silhouette)
     ))
     ELSE query_text
   END;
 
--- One row with __ce_valid TRUE. Raises an error if k or partition_by, columns of tbl, is a quoted
--- string, or if the type of k is not a type of numbers, even if the table has no rows.
+-- One row with __ce_valid TRUE. Raises an error if k or partition_by is a quoted string, or if k is
+-- not a number, even if the table has no rows.
 CREATE OR REPLACE MACRO clustereval._check_sweep_columns(tbl, k, partition_by) AS TABLE
   SELECT clustereval._check_columns(
     TRUE,
@@ -72,10 +70,9 @@ CREATE OR REPLACE MACRO clustereval._check_sweep_columns(tbl, k, partition_by) A
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per group of key, a struct {partition, k}: partition_key, k, the numbers of points (n),
--- dimensions (dims) and clusters (n_clusters), and the columns ssw, explained_variance,
--- calinski_harabasz and davies_bouldin of internal_report. The other parameters are those of
--- internal_report. The macro has only the steps of internal_report that these columns need.
+-- One row per group of key, a struct {partition, k}: partition_key, k, n, dims, n_clusters, and the
+-- columns ssw, explained_variance, calinski_harabasz and davies_bouldin of internal_report, by the
+-- steps of internal_report that these need.
 CREATE OR REPLACE MACRO clustereval._elbow_scores(
   tbl, vector, cluster, key, distance, p, center, weights, noise, noise_as, missing
 ) AS TABLE
@@ -121,14 +118,6 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
     FROM __ce_clusters
     GROUP BY partition_key
   ),
-  __ce_spread_totals AS (
-    SELECT * FROM clustereval._spread_totals(__ce_clusters, __ce_gaps, distance, p)
-  ),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
-    )
-  ),
   -- k is checked once per cluster, not once per point. _cluster_spreads adds a row that is not a
   -- cluster.
   __ce_checked_k AS (
@@ -151,33 +140,12 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
       counts.n, counts.n_clusters, spreads.overlap_sum
     )) AS davies_bouldin
   FROM __ce_counts AS counts
-  LEFT JOIN __ce_spread_totals AS spreads
+  LEFT JOIN clustereval._spread_totals(__ce_clusters, __ce_gaps, distance, p) AS spreads
     ON spreads.partition_key IS NOT DISTINCT FROM counts.partition_key
-  WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
+  WHERE COALESCE((SELECT MIN(valid) FROM clustereval._check_points(
+    __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
+  )), TRUE)
     AND COALESCE((SELECT MIN(k) FROM __ce_checked_k), 1) >= 1;
-
--- One row per group of key, a struct {partition, k}: partition_key, k and mean, the mean
--- silhouette. The parameters are those of silhouette_score.
-CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
-  tbl, vector, cluster, key, distance, p, weights, noise, noise_as, missing, method
-) AS TABLE
-  SELECT
-    scored.partition_key['partition'] AS partition_key,
-    CAST(scored.partition_key['k'] AS BIGINT) AS k,
-    scored.silhouette AS mean
-  FROM clustereval.silhouette_score(
-    tbl, vector, cluster, distance := distance, p := p, weights := weights,
-    partition_by := key, noise := noise, noise_as := noise_as, missing := missing,
-    method := method
-  ) AS scored;
-
--- Text of a query for all rows of a CTE of elbow, the CTE with the silhouettes that the option
--- silhouette requests. The other CTE is neither bound nor run.
-CREATE OR REPLACE MACRO clustereval._select_silhouettes(silhouette) AS
-  concat('SELECT * FROM ', CASE
-    WHEN silhouette IN ('simplified', 'exact') THEN '__ce_mean_silhouettes'
-    ELSE '__ce_no_silhouettes'
-  END);
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas. w is the ssw of a row, and before and after are the ssw of the rows before and after
@@ -202,10 +170,9 @@ CREATE OR REPLACE MACRO clustereval._transformed_distortion(n, dims, w) AS
     THEN clustereval._finite_exp(CAST(-0.5 AS DOUBLE) * dims * ln(NULLIF(w, 0) / n / dims))
   END;
 
--- The decrease of ssw before k, minus the decrease that it would have at the rate after k, where
--- the row before has left_step fewer clusters and the row after has right_step more; 0 if the
--- result is within the rounding error of ssw. If both steps are 1, it is the second difference
--- before - 2 w + after.
+-- The decrease of ssw before k, minus that which it would have at the rate after k, where the row
+-- before has left_step fewer clusters and the row after right_step more; 0 within the rounding
+-- error of ssw. For steps of 1, the second difference before - 2 w + after.
 CREATE OR REPLACE MACRO clustereval._bend(before, w, after, left_step, right_step) AS
   CASE
     WHEN abs((before - w) - (w - after) * (left_step / right_step))
@@ -214,8 +181,8 @@ CREATE OR REPLACE MACRO clustereval._bend(before, w, after, left_step, right_ste
     ELSE (before - w) - (w - after) * (left_step / right_step)
   END;
 
--- x, a length in units of the whole curve, or 0 if x is within rounding error of 0, because the
--- curve is straight up to this place.
+-- x, a length in units of the whole curve, or 0 within rounding error, because the curve is
+-- straight up to this place.
 CREATE OR REPLACE MACRO clustereval._zero_if_straight(x) AS
   CASE WHEN abs(x) <= 1e-12 THEN 0.0 ELSE x END;
 
@@ -223,11 +190,10 @@ CREATE OR REPLACE MACRO clustereval._zero_if_straight(x) AS
 -- The curve of a sweep
 ---------------------------------------------------------------------------------------------------
 
--- The rows of _elbow_scores with the columns of neighboring rows of the partition, in the order of
--- k: before and after (ssw); left_step and right_step (the distances to their k); place, the number
--- of the row from 1, and places, the number of rows; across and height, k and ssw scaled to [0, 1]
--- over the curve, NULL for a flat curve and for a curve of fewer than 3 rows; and start_height and
--- end_height, the heights of the ends of the curve.
+-- The rows of _elbow_scores with those before and after it by k: before and after (ssw); left_step
+-- and right_step (distances of k); place, from 1, and places; across and height, k and ssw scaled
+-- to [0, 1] over the curve, NULL for a flat curve or one of fewer than 3 rows; and start_height and
+-- end_height.
 CREATE OR REPLACE MACRO clustereval._sweep_curve(scores) AS TABLE
   WITH neighbors AS (
     SELECT
@@ -268,19 +234,18 @@ CREATE OR REPLACE MACRO clustereval._sweep_curve(scores) AS TABLE
       OVER (PARTITION BY partition_key) AS end_height
   FROM scaled;
 
--- The rows of _sweep_curve with difference, the value of Kneedle's difference curve, and is_knee:
--- TRUE at the first knee, FALSE in other rows, NULL in all if there is none. A knee is a local
--- maximum of the difference curve after which it falls by more than the mean step of across (S =
--- 1) before the next one. Kneedle also stops at local minima, which changes nothing, because the
--- curve rises from there to the next maximum. Unlike in kneed, an end of the curve is not a maximum
--- (the paper compares a value with both neighbors). If several values in a row are equal, the last
--- one is the maximum, as in kneed.
-CREATE OR REPLACE MACRO clustereval._sweep_knees(curve) AS TABLE
+-- The rows of _sweep_curve with difference, Kneedle's difference curve, and is_knee: TRUE at the
+-- first knee, FALSE in other rows, NULL in all if there is none. A knee is a local maximum of the
+-- difference after which it falls by more than the mean step of across (S = 1) before the next one.
+-- Kneedle also stops at local minima, which changes nothing, because the curve rises from there to
+-- the next maximum. Unlike in kneed, an end of the curve is not a maximum (the paper compares a
+-- value with both neighbors). Of equal values in a row, the last one is the maximum, as in kneed.
+CREATE OR REPLACE MACRO clustereval._sweep_knees(scores) AS TABLE
   WITH differences AS (
     SELECT
       *,
       clustereval._zero_if_straight(1.0 - height - across) AS difference
-    FROM query_table(curve)
+    FROM clustereval._sweep_curve(scores)
   ),
   neighbors AS (
     SELECT
@@ -343,8 +308,7 @@ CREATE OR REPLACE MACRO clustereval.elbow(
       distance, p, center, weights, noise, noise_as, missing
     )
   ),
-  __ce_curve AS (SELECT * FROM clustereval._sweep_curve(__ce_scores)),
-  __ce_knees AS MATERIALIZED (SELECT * FROM clustereval._sweep_knees(__ce_curve)),
+  __ce_knees AS MATERIALIZED (SELECT * FROM clustereval._sweep_knees(__ce_scores)),
   __ce_neighbors AS (
     SELECT
       *,
@@ -359,12 +323,16 @@ CREATE OR REPLACE MACRO clustereval.elbow(
     SELECT partition_key, __ce_knees.k, CAST(NULL AS DOUBLE) AS mean FROM __ce_knees WHERE FALSE
   ),
   __ce_mean_silhouettes AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._sweep_silhouettes(
-      tbl, vector, cluster, {'partition': partition_by, 'k': k},
-      distance, p, weights, noise, noise_as, missing, silhouette
-    )
-  ),
-  __ce_silhouettes AS (SELECT * FROM query(clustereval._select_silhouettes(silhouette)))
+    SELECT
+      scored.partition_key['partition'] AS partition_key,
+      CAST(scored.partition_key['k'] AS BIGINT) AS k,
+      scored.silhouette AS mean
+    FROM clustereval.silhouette_score(
+      tbl, vector, cluster, distance := distance, p := p, weights := weights,
+      partition_by := {'partition': partition_by, 'k': k}, noise := noise, noise_as := noise_as,
+      missing := missing, method := silhouette
+    ) AS scored
+  )
   SELECT
     own.partition_key,
     own.k,
@@ -405,7 +373,11 @@ CREATE OR REPLACE MACRO clustereval.elbow(
     own.difference AS kneedle,
     own.is_knee
   FROM __ce_neighbors AS own
-  LEFT JOIN __ce_silhouettes AS scored
+  -- The CTE that is not named is neither bound nor run.
+  LEFT JOIN query_table(CASE
+    WHEN silhouette IN ('simplified', 'exact') THEN '__ce_mean_silhouettes'
+    ELSE '__ce_no_silhouettes'
+  END) AS scored
     ON scored.partition_key IS NOT DISTINCT FROM own.partition_key
     AND scored.k = own.k
   WHERE clustereval._check_options(clustereval._valid_elbow_options(
@@ -415,15 +387,14 @@ CREATE OR REPLACE MACRO clustereval.elbow(
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY own.partition_key ASC NULLS LAST, own.k ASC NULLS LAST;
 
--- The value of a criterion as DOUBLE, or NULL if it is NaN, because no criterion can recommend NaN.
+-- x as DOUBLE, or NULL for NaN, which no criterion can recommend.
 CREATE OR REPLACE MACRO clustereval._value_or_null(x) AS
   CASE WHEN NOT isnan(CAST(x AS DOUBLE)) THEN CAST(x AS DOUBLE) END;
 
--- One row per partition, criterion and k, from an elbow table tbl and a table gap of gap_statistic:
--- place (of the criterion); criterion; rule (what the criterion recommends, in words); k; value;
--- cost, which is smallest at the k that the criterion recommends, and NULL at a k that it cannot
--- recommend; is_choice, TRUE at a k that is recommended whatever its cost; and refusal, the reason
--- why no k is recommended although there are values.
+-- One row per partition, criterion and k: place (of the criterion); criterion; rule (what it
+-- recommends, in words); k; value; cost, smallest at the k that it recommends, NULL at a k that it
+-- cannot; is_choice, TRUE at a k that is recommended whatever its cost; and refusal, the reason why
+-- no k is recommended although there are values.
 CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
   WITH __ce_swept AS (
     SELECT
@@ -450,51 +421,33 @@ CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
     FROM query_table(gap) AS chosen
   )
   SELECT
-    1 AS place, 'calinski_harabasz_score' AS criterion, 'largest value' AS rule,
-    __ce_partition AS partition_key, __ce_k AS k, __ce_calinski_harabasz AS value,
-    -__ce_calinski_harabasz AS cost, FALSE AS is_choice, CAST(NULL AS VARCHAR) AS refusal
-  FROM __ce_swept
-  UNION ALL
-  SELECT
-    2, 'davies_bouldin_score', 'smallest value', __ce_partition, __ce_k, __ce_davies_bouldin,
-    __ce_davies_bouldin, FALSE, NULL
-  FROM __ce_swept
-  UNION ALL
-  SELECT
-    3, 'silhouette', 'largest value', __ce_partition, __ce_k, __ce_silhouette, -__ce_silhouette,
-    FALSE, NULL
-  FROM __ce_swept
-  UNION ALL
-  SELECT
-    4, 'krzanowski_lai_index', 'largest value', __ce_partition, __ce_k, __ce_krzanowski_lai,
-    -__ce_krzanowski_lai, FALSE, NULL
-  FROM __ce_swept
-  UNION ALL
-  SELECT
-    5, 'hartigan_index', 'smallest k with a value <= 10', __ce_partition, __ce_k, __ce_hartigan,
-    CASE WHEN __ce_hartigan <= 10 THEN CAST(__ce_k AS DOUBLE) END, FALSE, 'no value <= 10'
-  FROM __ce_swept
-  UNION ALL
-  SELECT
-    6, 'jump', 'largest value', __ce_partition, __ce_k, __ce_jump,
-    CASE WHEN __ce_jump > 0 THEN -__ce_jump END, FALSE, 'no value > 0'
-  FROM __ce_swept
-  UNION ALL
-  SELECT
-    7, 'second_difference', 'largest value', __ce_partition, __ce_k, __ce_second_difference,
-    CASE WHEN __ce_second_difference > 0 THEN -__ce_second_difference END, FALSE, 'no value > 0'
-  FROM __ce_swept
-  UNION ALL
-  SELECT
-    8, 'chord_distance', 'largest value', __ce_partition, __ce_k, __ce_chord_distance,
-    CASE WHEN __ce_chord_distance > 0 THEN -__ce_chord_distance END, FALSE, 'no value > 0'
-  FROM __ce_swept
-  UNION ALL
-  SELECT
-    9, 'kneedle', 'first knee', __ce_partition, __ce_k, __ce_kneedle,
-    CASE WHEN __ce_is_knee IS NOT NULL THEN -__ce_kneedle END, COALESCE(__ce_is_knee, FALSE),
-    'no knee'
-  FROM __ce_swept
+    criteria.place, criteria.criterion, criteria.rule, __ce_partition AS partition_key,
+    __ce_k AS k, criteria.value, criteria.cost, criteria.is_choice, criteria.refusal
+  FROM __ce_swept AS swept
+  CROSS JOIN LATERAL (VALUES
+    (1, 'calinski_harabasz_score', 'largest value', swept.__ce_calinski_harabasz,
+      -swept.__ce_calinski_harabasz, FALSE, CAST(NULL AS VARCHAR)),
+    (2, 'davies_bouldin_score', 'smallest value', swept.__ce_davies_bouldin,
+      swept.__ce_davies_bouldin, FALSE, NULL),
+    (3, 'silhouette', 'largest value', swept.__ce_silhouette,
+      -swept.__ce_silhouette, FALSE, NULL),
+    (4, 'krzanowski_lai_index', 'largest value', swept.__ce_krzanowski_lai,
+      -swept.__ce_krzanowski_lai, FALSE, NULL),
+    (5, 'hartigan_index', 'smallest k with a value <= 10', swept.__ce_hartigan,
+      CASE WHEN swept.__ce_hartigan <= 10 THEN CAST(swept.__ce_k AS DOUBLE) END, FALSE,
+      'no value <= 10'),
+    (6, 'jump', 'largest value', swept.__ce_jump,
+      CASE WHEN swept.__ce_jump > 0 THEN -swept.__ce_jump END, FALSE, 'no value > 0'),
+    (7, 'second_difference', 'largest value', swept.__ce_second_difference,
+      CASE WHEN swept.__ce_second_difference > 0 THEN -swept.__ce_second_difference END, FALSE,
+      'no value > 0'),
+    (8, 'chord_distance', 'largest value', swept.__ce_chord_distance,
+      CASE WHEN swept.__ce_chord_distance > 0 THEN -swept.__ce_chord_distance END, FALSE,
+      'no value > 0'),
+    (9, 'kneedle', 'first knee', swept.__ce_kneedle,
+      CASE WHEN swept.__ce_is_knee IS NOT NULL THEN -swept.__ce_kneedle END,
+      COALESCE(swept.__ce_is_knee, FALSE), 'no knee')
+  ) AS criteria (place, criterion, rule, value, cost, is_choice, refusal)
   UNION ALL
   SELECT
     10, 'gap', 'choice of gap_statistic', __ce_partition, __ce_k, __ce_gap,

@@ -8,45 +8,27 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per cell: partition_key and cluster, which identify it, n points, and the centers of its
--- two clusters: whole_n and whole_center for the whole clustering, and reduced_n and reduced_center
--- for the reduced clustering. A mean is clamped between the smallest and the largest number from
--- which it is computed, because rounding would otherwise move the mean of equal numbers.
--- coordinates: rows of _moved_moments by cell; distance is an option.
+-- One row per cluster of a clustering, 'whole' or 'reduced': partition_key, its name, n and center.
+-- A mean is clamped, because rounding would move the mean of equal numbers. coordinates: rows of
+-- _moved_moments by cell.
+CREATE OR REPLACE MACRO clustereval._centers_of_side(coordinates, side) AS TABLE
+  WITH coordinates_of_side AS (
+    SELECT
+      partition_key, cluster[side] AS name, i,
+      SUM(n) AS n,
+      clustereval._clamp(fsum(n * center) / fsum(n), MIN(center), MAX(center)) AS center
+    FROM query_table(coordinates)
+    GROUP BY partition_key, cluster[side], i
+  )
+  SELECT
+    partition_key, name, MAX(n) AS n, list(center ORDER BY i ASC NULLS LAST) AS center
+  FROM coordinates_of_side
+  GROUP BY partition_key, name;
+
+-- One row per cell: partition_key and cluster, which identify it, n points, and the sizes and
+-- centers of its two clusters: whole_n, whole_center, reduced_n and reduced_center.
 CREATE OR REPLACE MACRO clustereval._cells_with_centers(coordinates, distance) AS TABLE
-  WITH whole_coordinates AS (
-    SELECT
-      partition_key, cluster['whole'] AS whole, i,
-      SUM(n) AS n,
-      clustereval._clamp(fsum(n * center) / fsum(n), MIN(center), MAX(center)) AS center
-    FROM query_table(coordinates)
-    GROUP BY partition_key, cluster['whole'], i
-  ),
-  reduced_coordinates AS (
-    SELECT
-      partition_key, cluster['reduced'] AS reduced, i,
-      SUM(n) AS n,
-      clustereval._clamp(fsum(n * center) / fsum(n), MIN(center), MAX(center)) AS center
-    FROM query_table(coordinates)
-    GROUP BY partition_key, cluster['reduced'], i
-  ),
-  whole_clusters AS (
-    SELECT
-      partition_key, whole,
-      MAX(n) AS n,
-      list(center ORDER BY i ASC NULLS LAST) AS center
-    FROM whole_coordinates
-    GROUP BY partition_key, whole
-  ),
-  reduced_clusters AS (
-    SELECT
-      partition_key, reduced,
-      MAX(n) AS n,
-      list(center ORDER BY i ASC NULLS LAST) AS center
-    FROM reduced_coordinates
-    GROUP BY partition_key, reduced
-  ),
-  cells AS (
+  WITH cells AS (
     SELECT partition_key, cluster, MAX(n) AS n
     FROM query_table(coordinates)
     GROUP BY partition_key, cluster
@@ -56,17 +38,16 @@ CREATE OR REPLACE MACRO clustereval._cells_with_centers(coordinates, distance) A
     clustereval._center_direction(whole.center, distance) AS whole_center,
     clustereval._center_direction(reduced.center, distance) AS reduced_center
   FROM cells AS cell
-  JOIN whole_clusters AS whole
+  JOIN clustereval._centers_of_side(coordinates, 'whole') AS whole
     ON whole.partition_key IS NOT DISTINCT FROM cell.partition_key
-    AND whole.whole IS NOT DISTINCT FROM cell.cluster['whole']
-  JOIN reduced_clusters AS reduced
+    AND whole.name IS NOT DISTINCT FROM cell.cluster['whole']
+  JOIN clustereval._centers_of_side(coordinates, 'reduced') AS reduced
     ON reduced.partition_key IS NOT DISTINCT FROM cell.partition_key
-    AND reduced.reduced IS NOT DISTINCT FROM cell.cluster['reduced'];
+    AND reduced.name IS NOT DISTINCT FROM cell.cluster['reduced'];
 
 -- One row per cell: partition_key, cluster and distance, the mean distance of the points of its
--- cluster in the whole clustering to those of its cluster in the reduced one, by a join of these
--- points, which streams. points: rows of _move_points; cells: rows of _cells_with_centers; distance
--- and p are options.
+-- whole cluster to those of its reduced one, by a join of these points, which streams. cells: rows
+-- of _cells_with_centers.
 CREATE OR REPLACE MACRO clustereval._cell_distances(points, cells, distance, p) AS TABLE
   WITH members AS MATERIALIZED (
     SELECT
@@ -96,9 +77,8 @@ CREATE OR REPLACE MACRO clustereval._cell_distances(points, cells, distance, p) 
   FROM pairs
   GROUP BY partition_key, cluster;
 
--- One row per partition: the sum over its reduced clusters of the squared deviations of the omitted
--- coordinate from its mean in the cluster (squares), and the number of these clusters (n_clusters).
--- points: rows of _points.
+-- One row per partition: squares, the sum over its reduced clusters of the squared deviations of
+-- the omitted coordinate from its mean in the cluster, and n_clusters, their number.
 CREATE OR REPLACE MACRO clustereval._left_out_squares(points) AS TABLE
   WITH clusters AS (
     SELECT
@@ -115,13 +95,11 @@ CREATE OR REPLACE MACRO clustereval._left_out_squares(points) AS TABLE
   FROM clusters
   GROUP BY partition_key;
 
--- x, the place of a coordinate as given by the user, as BIGINT; NULL if x is not a whole number >=
--- 0.
+-- x, the place of a coordinate, as BIGINT; NULL if it is not a whole number >= 0.
 CREATE OR REPLACE MACRO clustereval._place(x) AS
   CASE WHEN clustereval._is_whole_number(x, 0) THEN CAST(TRY_CAST(x AS DOUBLE) AS BIGINT) END;
 
--- No row. Raises an error if `removed` is not the number of a coordinate in some row that is
--- scored. points: rows of _points.
+-- No row. Raises an error if `removed` is not the number of a coordinate.
 CREATE OR REPLACE MACRO clustereval._check_removed(points) AS TABLE
   WITH faults AS (
     SELECT
@@ -211,19 +189,9 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
       __ce_points, __ce_arguments, __ce_centers, distance, p
     )
   ),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(
-      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, NULL
-    )
-  ),
-  __ce_removed_check AS (SELECT * FROM clustereval._check_removed(__ce_points)),
   __ce_cells AS MATERIALIZED (
     SELECT * FROM clustereval._cells_with_centers(__ce_coordinates, distance)
   ),
-  __ce_distances AS (
-    SELECT * FROM clustereval._cell_distances(__ce_points, __ce_cells, distance, p)
-  ),
-  __ce_left_out AS (SELECT * FROM clustereval._left_out_squares(__ce_points)),
   __ce_totals AS (
     SELECT
       cell.partition_key,
@@ -234,7 +202,7 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
         cell.n * clustereval._distance(cell.whole_center, cell.reduced_center, distance, p)
       ) AS mean_distances
     FROM __ce_cells AS cell
-    JOIN __ce_distances AS apart
+    JOIN clustereval._cell_distances(__ce_points, __ce_cells, distance, p) AS apart
       ON apart.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND apart.cluster IS NOT DISTINCT FROM cell.cluster
     GROUP BY cell.partition_key
@@ -249,11 +217,14 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
     totals.mean_distances / totals.n AS average_distance_between_means,
     sqrt(clustereval._ratio(left_out.squares, totals.n - left_out.n_clusters)) AS figure_of_merit
   FROM __ce_totals AS totals
-  JOIN __ce_left_out AS left_out ON left_out.partition_key IS NOT DISTINCT FROM totals.partition_key
+  JOIN clustereval._left_out_squares(__ce_points) AS left_out
+    ON left_out.partition_key IS NOT DISTINCT FROM totals.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, 'mean', NULL, NULL, 'cluster', missing)
   )
     AND (SELECT __ce_valid FROM __ce_columns_check)
-    AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
-    AND COALESCE((SELECT MIN(valid) FROM __ce_removed_check), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM clustereval._check_points(
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, NULL
+    )), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM clustereval._check_removed(__ce_points)), TRUE)
   ORDER BY totals.partition_key ASC NULLS LAST;

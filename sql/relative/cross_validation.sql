@@ -4,22 +4,7 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- Contingency cells of held-out points: one row per fold, own cluster (label) and assigned cluster
--- (cluster), with n points and copies, 1. A fold is a partition_key. assigned: rows of
--- _assigned_points.
-CREATE OR REPLACE MACRO clustereval._assigned_cells(assigned) AS TABLE
-  SELECT
-    partition_key,
-    cluster AS label,
-    nearest AS cluster,
-    CAST(COUNT(*) AS BIGINT) AS n,
-    1 AS copies
-  FROM query_table(assigned)
-  GROUP BY partition_key, cluster, nearest;
-
--- One row per fold: partition_key, n points, n_labels, n_clusters, and score, the value of the
--- metric named `metric`. cells: rows of _assigned_cells; the other parameters are options of
--- cross_validation.
+-- One row per fold: partition_key, n points, n_labels, n_clusters, and score, by `metric`.
 CREATE OR REPLACE MACRO clustereval._fold_scores(cells, metric, average_method, beta) AS TABLE
   SELECT
     partition_key,
@@ -103,11 +88,15 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
     SELECT *
     FROM clustereval._assigned_points(__ce_points, __ce_blocks, __ce_checked, distance, p)
   ),
-  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._assigned_cells(__ce_assigned)),
-  __ce_scores AS (SELECT * FROM clustereval._fold_scores(__ce_cells, metric, average_method, beta)),
-  __ce_label_sizes AS (SELECT * FROM clustereval._label_sizes(__ce_cells)),
-  __ce_pair_shares AS (SELECT * FROM clustereval._pair_shares(__ce_cells, __ce_label_sizes)),
-  __ce_weakest_labels AS (SELECT * FROM clustereval._weakest_labels(__ce_pair_shares))
+  -- Contingency cells of a fold: label is a point's own cluster, and cluster its assigned one.
+  __ce_cells AS MATERIALIZED (
+    SELECT
+      partition_key, assigned.cluster AS label, nearest AS cluster,
+      CAST(COUNT(*) AS BIGINT) AS n, 1 AS copies
+    FROM __ce_assigned AS assigned
+    GROUP BY partition_key, assigned.cluster, nearest
+  ),
+  __ce_label_sizes AS (SELECT * FROM clustereval._label_sizes(__ce_cells))
   SELECT
     scores.partition_key['key'] AS partition_key,
     scores.partition_key['fold'] AS fold,
@@ -118,8 +107,8 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
     weakest.least AS prediction_strength,
     AVG(scores.score) OVER (PARTITION BY scores.partition_key['key']) AS mean_score,
     STDDEV_SAMP(scores.score) OVER (PARTITION BY scores.partition_key['key']) AS std_score
-  FROM __ce_scores AS scores
-  LEFT JOIN __ce_weakest_labels AS weakest
+  FROM clustereval._fold_scores(__ce_cells, metric, average_method, beta) AS scores
+  LEFT JOIN clustereval._weakest_labels(__ce_cells, __ce_label_sizes) AS weakest
     ON weakest.partition_key IS NOT DISTINCT FROM scores.partition_key
   WHERE clustereval._check_options(
       clustereval._valid_point_options(distance, p, 'mean', weights, NULL, 'cluster', missing)

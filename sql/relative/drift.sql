@@ -4,8 +4,7 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition with numbers of ids: partition_key, n_before, n_after, n (the ids in both
--- runs) and n_moved. The parameters name CTEs of the rows of _paired_cells and _cluster_overlaps.
+-- One row per partition with numbers of ids: n_before, n_after, n (in both runs) and n_moved.
 CREATE OR REPLACE MACRO clustereval._drift_counts(cells, overlap_rows) AS TABLE
   SELECT
     cell.partition_key,
@@ -32,8 +31,10 @@ CREATE OR REPLACE MACRO clustereval._drift_counts(cells, overlap_rows) AS TABLE
   GROUP BY cell.partition_key;
 
 -- One row per partition with clusters: partition_key and the numbers of clusters with each
--- transition, where a split or merged cluster counts only once. sides: rows of _transition_sides.
-CREATE OR REPLACE MACRO clustereval._transition_counts(sides) AS TABLE
+-- transition, where a split or merged cluster counts only once.
+CREATE OR REPLACE MACRO clustereval._transition_counts(
+  cells, overlap_rows, threshold, min_share
+) AS TABLE
   SELECT
     partition_key,
     COUNT(CASE WHEN transition = 'kept' THEN 1 END) AS n_kept,
@@ -46,24 +47,12 @@ CREATE OR REPLACE MACRO clustereval._transition_counts(sides) AS TABLE
     COUNT(ambiguity) AS n_ambiguous,
     COUNT(CASE WHEN kind IN ('match', 'source', 'split', 'gone') THEN 1 END) AS n_clusters_before,
     COUNT(CASE WHEN kind IN ('match', 'part', 'merged', 'new') THEN 1 END) AS n_clusters_after
-  FROM query_table(sides)
+  FROM clustereval._transition_sides(cells, overlap_rows, threshold, min_share)
   GROUP BY partition_key;
 
--- One row per cell of the ids in both runs: partition_key, old_set (the cluster before), new_set
--- (the cluster after) and n. A singleton is identified by its id. cells: rows of _paired_cells.
-CREATE OR REPLACE MACRO clustereval._common_cells(cells) AS TABLE
-  SELECT
-    partition_key,
-    {'cluster': before, 'id': CASE WHEN old IS NULL THEN singleton_id END} AS old_set,
-    {'cluster': after, 'id': CASE WHEN new IS NULL THEN singleton_id END} AS new_set,
-    n
-  FROM query_table(cells)
-  WHERE in_before AND in_after;
-
--- Term of a cluster in the population stability index: (p - q) ln(p / q), where p and q are its
--- shares of the rows of both runs. The parameters are twice the numbers of rows of the cluster,
--- where 1 (half a row) stands for no rows, and the numbers of all rows. The difference is computed
--- from integers.
+-- Term of a cluster in the population stability index: (p - q) ln(p / q) of its shares of the rows
+-- of both runs. Twice the rows are given, where 1 (half a row) stands for none. The difference is
+-- computed from integers.
 CREATE OR REPLACE MACRO clustereval._stability_term(
   half_rows_before, half_rows_after, total_before, total_after
 ) AS
@@ -76,9 +65,8 @@ CREATE OR REPLACE MACRO clustereval._stability_term(
     clustereval._widen(half_rows_after) * clustereval._widen(total_before)
   );
 
--- One row per partition with clusters: partition_key and index, the population stability index of
--- the sizes of clusters with the same name, NULL if a run is empty. The parameters name CTEs of the
--- rows of _paired_cells and _drift_counts.
+-- One row per partition with clusters: index, the population stability index of the sizes of
+-- clusters with the same name, NULL if a run is empty. counts: rows of _drift_counts.
 CREATE OR REPLACE MACRO clustereval._size_stability(cells, counts) AS TABLE
   WITH rows_of_names AS (
     SELECT
@@ -141,17 +129,9 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
-  __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
   __ce_overlaps AS MATERIALIZED (
     SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold)
   ),
-  __ce_links AS (SELECT * FROM clustereval._cluster_links(__ce_overlaps, min_share)),
-  __ce_sides AS (
-    SELECT *
-    FROM clustereval._transition_sides(__ce_old_clusters, __ce_new_clusters, __ce_links, threshold)
-  ),
-  __ce_transitions AS (SELECT * FROM clustereval._transition_counts(__ce_sides)),
   __ce_counts AS (
     SELECT * FROM clustereval._drift_counts(__ce_cells, __ce_overlaps)
     UNION ALL
@@ -170,19 +150,16 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     FROM __ce_counts
     GROUP BY partition_key
   ),
-  __ce_common AS (SELECT * FROM clustereval._common_cells(__ce_cells)),
-  __ce_agreement AS (
+  -- Cells of the ids in both runs. A singleton is identified by its id.
+  __ce_common AS (
     SELECT
       partition_key,
-      adjusted_rand_score AS rand,
-      adjusted_mutual_info_score AS information,
-      variation_of_information AS variation
-    FROM clustereval._external_report(
-      __ce_common, old_set, new_set, n, partition_key, NULL, 'cluster',
-      'arithmetic', 1.0, TRUE
-    )
-  ),
-  __ce_stability AS (SELECT * FROM clustereval._size_stability(__ce_cells, __ce_totals))
+      {'cluster': before, 'id': CASE WHEN old IS NULL THEN singleton_id END} AS old_set,
+      {'cluster': after, 'id': CASE WHEN new IS NULL THEN singleton_id END} AS new_set,
+      n
+    FROM __ce_cells
+    WHERE in_before AND in_after
+  )
   SELECT
     totals.partition_key,
     totals.n_before,
@@ -208,16 +185,20 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     COALESCE(found.n_gone, 0) AS n_gone,
     COALESCE(found.n_new, 0) AS n_new,
     COALESCE(found.n_ambiguous, 0) AS n_ambiguous,
-    agreement.rand AS adjusted_rand_score,
-    agreement.information AS adjusted_mutual_info_score,
-    agreement.variation AS variation_of_information,
+    agreement.adjusted_rand_score,
+    agreement.adjusted_mutual_info_score,
+    agreement.variation_of_information,
     stability.index AS population_stability_index
   FROM __ce_totals AS totals
-  LEFT JOIN __ce_transitions AS found
+  LEFT JOIN clustereval._transition_counts(
+    __ce_cells, __ce_overlaps, threshold, min_share
+  ) AS found
     ON found.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN __ce_agreement AS agreement
+  LEFT JOIN clustereval._external_report(
+    __ce_common, old_set, new_set, n, partition_key, NULL, 'cluster', 'arithmetic', 1.0, TRUE
+  ) AS agreement
     ON agreement.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN __ce_stability AS stability
+  LEFT JOIN clustereval._size_stability(__ce_cells, __ce_totals) AS stability
     ON stability.partition_key IS NOT DISTINCT FROM totals.partition_key
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, min_share)

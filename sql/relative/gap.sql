@@ -4,8 +4,7 @@
 -- Reference points
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error for the first
--- invalid option of uniform_reference.
+-- Text for _check_options, or the error of an option of uniform_reference.
 CREATE OR REPLACE MACRO clustereval._valid_reference_options(n_sets, method, random_state) AS
   CASE
     WHEN NOT clustereval._is_whole_number(n_sets, 1)
@@ -14,7 +13,7 @@ CREATE OR REPLACE MACRO clustereval._valid_reference_options(n_sets, method, ran
     ))
     WHEN coalesce(method, '') NOT IN ('box', 'pca')
     THEN error(concat(
-      'method: expected one of ''box'', ''pca'', got ', coalesce('''' || method || '''', 'NULL')
+      'method: expected one of ''box'', ''pca'', got ', clustereval._quote_value(method)
     ))
     WHEN method = 'pca'
     THEN error(concat(
@@ -48,8 +47,8 @@ CREATE OR REPLACE MACRO clustereval._scramble(x) AS
     CAST(65536 AS UBIGINT), CAST(1 AS UBIGINT)
   );
 
--- List of pseudorandom UBIGINTs below 2^32, one for each coordinate of a reference set. They make
--- the numbers of each coordinate and set independent of the numbers of other coordinates and sets.
+-- List of pseudorandom UBIGINTs below 2^32, one per coordinate of a reference set, that make the
+-- numbers of coordinates and sets independent of each other.
 CREATE OR REPLACE MACRO clustereval._stream_keys(seed, set_no, dims) AS
   clustereval._scramble(list_transform(
     range(1, dims + 1),
@@ -61,9 +60,9 @@ CREATE OR REPLACE MACRO clustereval._stream_keys(seed, set_no, dims) AS
     ) % CAST(4294967296 AS UBIGINT)
   ));
 
--- List of DOUBLEs strictly between 0 and 1, one for each of the list stream_keys (_stream_keys),
--- for a point whose number is scrambled_id after _scramble. Because numbers are scrambled before
--- and after the xor, different streams do not share runs of numbers.
+-- List of DOUBLEs strictly between 0 and 1, one for each of stream_keys, for a point whose number
+-- is scrambled_id after _scramble. Because numbers are scrambled before and after the xor,
+-- different streams do not share runs of numbers.
 CREATE OR REPLACE MACRO clustereval._uniform_numbers(stream_keys, scrambled_id) AS
   list_transform(
     clustereval._scramble(
@@ -72,10 +71,9 @@ CREATE OR REPLACE MACRO clustereval._uniform_numbers(stream_keys, scrambled_id) 
     lambda __ce_v: (CAST(__ce_v AS DOUBLE) + 0.5) / 4294967296.0
   );
 
--- One row per partition (partition_key): its number of points n, of dimensions dims, and the lists
--- of the smallest and largest values of its coordinates, low and high. Raises the error of vectors
--- that are not finite, or of different lengths. rows: rows of _points with one cluster; arguments:
--- the row of _point_arguments.
+-- One row per partition: its points n, dimensions dims, and low and high, the lists of the least
+-- and largest values of its coordinates. Raises the error of vectors that are not finite, or of
+-- different lengths. rows: rows of _points with one cluster.
 CREATE OR REPLACE MACRO clustereval._bounding_boxes(rows, arguments) AS TABLE
   WITH moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(rows, 'mean')),
   alarms AS (
@@ -139,12 +137,11 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
       tbl, vector, 1, 'euclidean', 2, NULL, partition_by, NULL, 'cluster', missing
     )
   ),
-  __ce_boxes AS (SELECT * FROM clustereval._bounding_boxes(__ce_rows, __ce_arguments)),
   __ce_sets AS (
     SELECT
       box.*, numbered.set,
       clustereval._stream_keys(random_state, numbered.set, box.dims) AS stream_keys
-    FROM __ce_boxes AS box
+    FROM clustereval._bounding_boxes(__ce_rows, __ce_arguments) AS box
     CROSS JOIN (SELECT unnest(range(1, CAST(n_sets AS BIGINT) + 1)) AS set) AS numbered
   ),
   -- This is a separate CTE, because the id would otherwise be scrambled once per coordinate.
@@ -154,22 +151,16 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
       clustereval._scramble([CAST(place.id % 4294967296 AS UBIGINT)])[1]
         AS scrambled_id
     FROM __ce_sets AS drawn, LATERAL range(drawn.n) AS place (id)
-  ),
-  __ce_numbers AS (
-    SELECT
-      partition_key, set, low, high, id,
-      clustereval._uniform_numbers(stream_keys, scrambled_id) AS uniform
-    FROM __ce_ids
   )
   SELECT
     partition_key,
     set AS reference_set,
     id,
     list_transform(
-      uniform,
+      clustereval._uniform_numbers(stream_keys, scrambled_id),
       lambda u, i: clustereval._clamp(low[i] + (high[i] - low[i]) * u, low[i], high[i])
     ) AS point
-  FROM __ce_numbers
+  FROM __ce_ids
   WHERE clustereval._check_options(clustereval._valid_missing(
     missing, clustereval._valid_reference_options(n_sets, method, random_state)
   ))
@@ -179,8 +170,7 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
 -- Gap statistic
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error for the first
--- invalid option of gap_statistic.
+-- Text for _check_options, or the error of an option of gap_statistic.
 CREATE OR REPLACE MACRO clustereval._valid_gap_options(rule, se_factor) AS
   CASE
     WHEN coalesce(lower(rule), '') NOT IN (
@@ -188,7 +178,7 @@ CREATE OR REPLACE MACRO clustereval._valid_gap_options(rule, se_factor) AS
     )
     THEN error(concat(
       'rule: expected one of ''firstSEmax'', ''Tibs2001SEmax'', ''globalSEmax'', ''firstmax'', ',
-      '''globalmax'', got ', coalesce('''' || rule || '''', 'NULL')
+      '''globalmax'', got ', clustereval._quote_value(rule)
     ))
     WHEN NOT coalesce(se_factor >= 0 AND se_factor < 1e150, FALSE)
     THEN error(concat(
@@ -197,9 +187,8 @@ CREATE OR REPLACE MACRO clustereval._valid_gap_options(rule, se_factor) AS
     ELSE 'SELECT TRUE AS valid'
   END;
 
--- x, the user's argument of the parameter named `parameter`. Raises an error if it is a string
--- literal instead of a column. The check runs on rows, so that its error comes before the errors
--- for other columns.
+-- x, the user's argument of `parameter`. Raises an error if it is a string literal. The check runs
+-- on rows, so that its error comes before the errors for other columns.
 CREATE OR REPLACE MACRO clustereval._reject_quoted(x, parameter) AS
   CASE
     WHEN starts_with(concat('', alias(x)), '''')
@@ -210,10 +199,9 @@ CREATE OR REPLACE MACRO clustereval._reject_quoted(x, parameter) AS
     ELSE x
   END;
 
--- One row per row of an elbow table tbl: partition_key, k, set, and log_ssw, NULL if ssw is 0.
--- sweep is the word for a clustering in error texts, and remedy is the text that tells the user how
--- to distinguish the clusterings. Raises an error if two rows of a partition and set have the same
--- k, or if k is NULL.
+-- One row per row of an elbow table: partition_key, k, set, and log_ssw, NULL if ssw is 0. Raises
+-- an error if two rows of a partition and set have the same k, with sweep as the word for a
+-- clustering and remedy as what tells them apart, or if k is NULL.
 CREATE OR REPLACE MACRO clustereval._sweep_logs(tbl, partition_by, set_no, sweep, remedy) AS TABLE
   WITH __ce_rows AS (
     SELECT
@@ -241,18 +229,16 @@ CREATE OR REPLACE MACRO clustereval._sweep_logs(tbl, partition_by, set_no, sweep
     CASE WHEN __ce_ssw > 0 THEN ln(__ce_ssw) END AS log_ssw
   FROM __ce_counted;
 
--- One row with __ce_valid TRUE. Raises an error if `given`, the user's column of the table tbl that
--- is the argument of `parameter`, is a quoted string, even if the table has no rows.
+-- One row with __ce_valid TRUE. Raises an error for a quoted string, even without rows.
 CREATE OR REPLACE MACRO clustereval._check_table_column(tbl, parameter, given) AS TABLE
   SELECT clustereval._check_column(TRUE, parameter, given) AS __ce_valid
   FROM query_table(clustereval._check_table_name(tbl))
   WHERE FALSE
   HAVING TRUE;
 
--- One row per partition and k of the reference: n_sets (the number of reference sets of the
--- partition), n_sets_of_k (the number of sets that have this k), and the mean and the standard
--- deviation, with 1/B, of their log_ssw (mean, sd), NULL if a log_ssw is NULL. reference: rows of
--- _sweep_logs.
+-- One row per partition and k of the reference: n_sets (its sets), n_sets_of_k (those that have
+-- this k), and the mean and the standard deviation, with 1/B, of their log_ssw (mean, sd), NULL if
+-- a log_ssw is NULL.
 CREATE OR REPLACE MACRO clustereval._expected_logs(reference) AS TABLE
   WITH sets AS (
     SELECT partition_key, set
@@ -283,19 +269,19 @@ CREATE OR REPLACE MACRO clustereval._expected_logs(reference) AS TABLE
   FROM logs
   JOIN set_counts AS counts ON counts.partition_key IS NOT DISTINCT FROM logs.partition_key;
 
--- One row per row of observed (_sweep_logs) with the columns of expected (_expected_logs) of its
--- partition and k. Raises an error unless observed and expected have the same partitions and the
--- same k, every reference set has every k, and every partition has at least two reference sets.
-CREATE OR REPLACE MACRO clustereval._matched_sweeps(observed, expected) AS TABLE
+-- One row per row of observed with the columns of _expected_logs of its partition and k. Raises an
+-- error unless both have the same partitions and the same k, every reference set has every k, and
+-- every partition has at least two reference sets.
+CREATE OR REPLACE MACRO clustereval._matched_sweeps(observed, reference) AS TABLE
   WITH pairs AS (
     SELECT
       own.partition_key, own.k, own.log_ssw,
-      reference.k AS expected_k, reference.n_sets, reference.n_sets_of_k,
-      reference.mean, reference.sd
+      expected.k AS expected_k, expected.n_sets, expected.n_sets_of_k,
+      expected.mean, expected.sd
     FROM query_table(observed) AS own
-    FULL JOIN query_table(expected) AS reference
-      ON reference.partition_key IS NOT DISTINCT FROM own.partition_key
-      AND reference.k = own.k
+    FULL JOIN clustereval._expected_logs(reference) AS expected
+      ON expected.partition_key IS NOT DISTINCT FROM own.partition_key
+      AND expected.k = own.k
   ),
   faults AS (
     SELECT
@@ -367,14 +353,12 @@ CREATE OR REPLACE MACRO clustereval.gap_statistic(
       'reference_set and partition_by tell them apart'
     )
   ),
-  expected AS (SELECT * FROM clustereval._expected_logs(__ce_reference)),
-  matched AS (SELECT * FROM clustereval._matched_sweeps(__ce_observed, expected)),
   gaps AS (
     SELECT
       *,
       mean - log_ssw AS gap,
       sd * sqrt(1 + clustereval._ratio(1, n_sets)) AS gap_se
-    FROM matched
+    FROM clustereval._matched_sweeps(__ce_observed, __ce_reference)
   ),
   neighbors AS (
     SELECT

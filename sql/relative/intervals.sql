@@ -13,44 +13,39 @@
 -- Influences and their covariances
 ---------------------------------------------------------------------------------------------------
 
--- One row per contingency cell: the columns of cells, the name of a CTE of cells; total, label_size
--- and cluster_size, the numbers of rows of its partition, label and cluster; label_squares and
--- cluster_squares, the sums of the squared numbers of rows of the cells of its label and of its
--- cluster; label_majority_n and cluster_majority_n, the numbers of rows of the largest of these
--- cells; and single, 1 for noise that is counted as singletons (cluster NULL), otherwise 0.
-CREATE OR REPLACE MACRO clustereval._cells_with_squares(cells) AS TABLE
-  SELECT
-    *,
-    CASE WHEN cluster IS NULL THEN 1 ELSE 0 END AS single,
-    CAST(SUM(n * copies) OVER (PARTITION BY partition_key) AS BIGINT) AS total,
-    CAST(SUM(n * copies) OVER (PARTITION BY partition_key, label) AS BIGINT) AS label_size,
-    CASE
-      WHEN cluster IS NULL THEN 1
-      ELSE CAST(SUM(n) OVER (PARTITION BY partition_key, cluster) AS BIGINT)
-    END AS cluster_size,
-    SUM(CAST(n AS DOUBLE) * n * copies)
-      OVER (PARTITION BY partition_key, label) AS label_squares,
-    CASE
-      WHEN cluster IS NULL THEN 1.0
-      ELSE SUM(CAST(n AS DOUBLE) * n) OVER (PARTITION BY partition_key, cluster)
-    END AS cluster_squares,
-    MAX(n) OVER (PARTITION BY partition_key, label) AS label_majority_n,
-    MAX(n) OVER (PARTITION BY partition_key, cluster) AS cluster_majority_n
-  FROM query_table(cells);
-
--- One row per contingency cell and family of statistics (see the head of this file): partition_key;
--- family; rows, the number of rows of the cell; and i1, i2 and i3, the influence of each of these
--- rows on the statistics of the family, up to a constant. cells is the name of a CTE of cells.
--- Pairs: the influence is twice the share of the other rows with which a row forms such a pair.
--- This is the projection of the exact counts of pairs, so it is right to first order for sums of
--- squared shares. Information: the influences are the derivatives of the sums of p ln p. A noise
--- row that is counted as a singleton is alone in its cell, however many such rows there are, so its
--- cell has no such sum. The derivative of the entropy of the cluster given the label is then larger
--- by 1, and the derivative of B-cubed recall has a factor of 1 in place of 2. Majority: the
--- influence is 1 in the majority. It is NULL if a majority is tied, or is one singleton of several
--- rows or none, because the maximum has no derivative there.
+-- One row per contingency cell and family of statistics: partition_key; family; rows, those of the
+-- cell; and i1, i2 and i3, the influence of each on the statistics of the family, up to a constant.
+-- Pairs: twice the share of the other rows with which a row forms such a pair, the projection of
+-- the exact counts of pairs, so it is right to first order for sums of squared shares. Information:
+-- the derivatives of the sums of p ln p. A singleton is alone in its cell, however many there are,
+-- so its cell has no such sum: the derivative of the entropy of the cluster given the label is
+-- larger by 1, and that of B-cubed recall has a factor of 1 in place of 2. Majority: 1 in the
+-- majority; NULL if a majority is tied, or is one singleton of several rows or none, because the
+-- maximum has no derivative there.
 CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
-  WITH cells_with_squares AS (SELECT * FROM clustereval._cells_with_squares(cells)),
+  -- Cells with the sizes of their labels and clusters, the sums of the squares of the cells of
+  -- these, and the largest of these cells. single is 1 for noise that is counted as singletons.
+  WITH cells_with_squares AS (
+    SELECT
+      *,
+      CASE WHEN cluster IS NULL THEN 1 ELSE 0 END AS single,
+      CAST(SUM(n * copies) OVER (PARTITION BY partition_key) AS BIGINT) AS total,
+      CAST(SUM(n * copies) OVER (PARTITION BY partition_key, label) AS BIGINT) AS label_size,
+      CASE
+        WHEN cluster IS NULL THEN 1
+        ELSE CAST(SUM(n) OVER (PARTITION BY partition_key, cluster) AS BIGINT)
+      END AS cluster_size,
+      SUM(CAST(n AS DOUBLE) * n * copies)
+        OVER (PARTITION BY partition_key, label) AS label_squares,
+      CASE
+        WHEN cluster IS NULL THEN 1.0
+        ELSE SUM(CAST(n AS DOUBLE) * n) OVER (PARTITION BY partition_key, cluster)
+      END AS cluster_squares,
+      MAX(n) OVER (PARTITION BY partition_key, label) AS label_majority_n,
+      MAX(n) OVER (PARTITION BY partition_key, cluster) AS cluster_majority_n
+    FROM query_table(cells)
+  ),
+  -- The same with the numbers of largest cells.
   cells_with_ties AS (
     SELECT
       *,
@@ -113,24 +108,24 @@ CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
     0.0
   FROM cells_with_ties;
 
--- Aggregate: the mean of x over all rows of the cells with n rows each, NULL if x is NULL anywhere.
+-- Aggregate: the mean of x over all rows of cells with n rows each, NULL if x is NULL anywhere.
 CREATE OR REPLACE MACRO clustereval._mean_of_rows(n, x) AS
   CASE
     WHEN COUNT(x) = COUNT(*) THEN clustereval._compensated_sum(n * x) / CAST(SUM(n) AS DOUBLE)
   END;
 
--- One row per partition_key and family: c11, c12, ... c33, the covariances of the influences of a
--- row on the statistics of the family, NULL if a statistic has no derivative. The influences are
--- centered first, so that no digits cancel.
-CREATE OR REPLACE MACRO clustereval._covariances(influences) AS TABLE
-  WITH means AS (
+-- One row per partition and family: c11, c12, ... c33, the covariances of the influences, NULL if a
+-- statistic has no derivative. The influences are centered first, so that no digits cancel.
+CREATE OR REPLACE MACRO clustereval._covariances(cells) AS TABLE
+  WITH influences AS (SELECT * FROM clustereval._influences(cells)),
+  means AS (
     SELECT
       partition_key,
       family,
       clustereval._mean_of_rows(rows, i1) AS m1,
       clustereval._mean_of_rows(rows, i2) AS m2,
       clustereval._mean_of_rows(rows, i3) AS m3
-    FROM query_table(influences)
+    FROM influences
     GROUP BY partition_key, family
   ),
   centered AS (
@@ -141,7 +136,7 @@ CREATE OR REPLACE MACRO clustereval._covariances(influences) AS TABLE
       cell.i1 - means.m1 AS i1,
       cell.i2 - means.m2 AS i2,
       cell.i3 - means.m3 AS i3
-    FROM query_table(influences) AS cell
+    FROM influences AS cell
     JOIN means
       ON means.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND means.family = cell.family
@@ -162,9 +157,8 @@ CREATE OR REPLACE MACRO clustereval._covariances(influences) AS TABLE
 -- Gradients
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition_key and metric that is a linear function of the statistics of its family,
--- for samples of a given number of rows: metric, and g1, g2 and g3, the coefficients. parts: rows
--- of _parts_of_gradients.
+-- One row per partition and metric that is a linear function of the statistics of its family, for a
+-- given number of rows: metric, and the coefficients g1, g2 and g3.
 CREATE OR REPLACE MACRO clustereval._linear_gradients(parts) AS TABLE
   SELECT
     part.partition_key, part.family, metrics.metric, metrics.g1, metrics.g2, metrics.g3
@@ -189,12 +183,11 @@ CREATE OR REPLACE MACRO clustereval._linear_gradients(parts) AS TABLE
   ) AS metrics (family, metric, g1, g2, g3)
   WHERE metrics.family = part.family;
 
--- One row per partition_key and metric that is a quotient of two functions of the statistics of its
+-- One row per partition and metric that is a quotient of two functions of the statistics of its
 -- family: metric; is_quotient; top and bottom, the functions; t1, t2, t3 and b1, b2, b3, their
--- derivatives with respect to the statistics. The multinomial adjusted Rand index differs from the
--- adjusted Rand index by terms that are smaller by a factor of the number of rows, so it has the
--- same derivatives. parts: rows of _parts_of_gradients; average_method and beta are options of
--- external_report.
+-- derivatives. The multinomial adjusted Rand index differs from the adjusted Rand index by terms
+-- that are smaller by a factor of the number of rows, so it has the same derivatives. parts: rows
+-- of _parts_of_gradients.
 CREATE OR REPLACE MACRO clustereval._metric_quotients(parts, average_method, beta) AS TABLE
   SELECT
     p.partition_key,
@@ -263,10 +256,10 @@ CREATE OR REPLACE MACRO clustereval._metric_quotients(parts, average_method, bet
   UNION ALL
   SELECT * FROM clustereval._association_quotients(parts);
 
--- One row per partition_key and metric with a derivative: family, metric, is_quotient (FALSE for
--- linear functions), and g1, g2 and g3, its derivatives with respect to the statistics of the
--- family. The parameters are those of _metric_quotients.
-CREATE OR REPLACE MACRO clustereval._gradients(parts, average_method, beta) AS TABLE
+-- One row per partition and metric with a derivative: family, metric, is_quotient, and g1, g2 and
+-- g3, its derivatives with respect to the statistics of the family.
+CREATE OR REPLACE MACRO clustereval._gradients(statistics, average_method, beta) AS TABLE
+  WITH parts AS (SELECT * FROM clustereval._parts_of_gradients(statistics))
   SELECT
     partition_key, family, metric, FALSE AS is_quotient, g1, g2, g3
   FROM clustereval._linear_gradients(parts)
@@ -289,13 +282,11 @@ CREATE OR REPLACE MACRO clustereval._gradients(parts, average_method, beta) AS T
 CREATE OR REPLACE MACRO clustereval._covariance_term(x, y, c) AS
   CASE WHEN x = 0 OR y = 0 THEN 0.0 ELSE x * y * c END;
 
--- squares + products, the two parts of a quadratic form that is not negative; 0 if their sum is
--- less than the rounding error of the parts.
+-- squares + products, a quadratic form; 0 below the rounding error of its parts.
 CREATE OR REPLACE MACRO clustereval._variance_above_rounding(squares, products) AS
   CASE WHEN squares + products <= 1e-14 * squares THEN 0.0 ELSE squares + products END;
 
--- Variance d' C d of the influence on a metric with the gradient (g1, g2, g3), where c11 to c33 are
--- the covariances of the influences on its statistics. 0 below the rounding error of the terms.
+-- Variance d' C d of the influence on a metric with the gradient (g1, g2, g3).
 CREATE OR REPLACE MACRO clustereval._influence_variance(g1, g2, g3, c11, c12, c13, c22, c23, c33) AS
   clustereval._variance_above_rounding(
     clustereval._covariance_term(g1, g1, c11) + clustereval._covariance_term(g2, g2, c22)
@@ -306,12 +297,12 @@ CREATE OR REPLACE MACRO clustereval._influence_variance(g1, g2, g3, c11, c12, c1
     )
   );
 
--- One row per partition_key and metric with a derivative: metric and std_error, NULL if undefined.
--- There is no standard error for fewer than 2 rows. If label and cluster are equal partitions, they
--- are equal in every sample, too, and a quotient keeps its value, 1 or 0, even if it is 0 / 0.
--- statistics, covariances and gradients are names of CTEs of the rows of _statistics_of_groups,
--- _covariances and _gradients.
-CREATE OR REPLACE MACRO clustereval._standard_errors(statistics, covariances, gradients) AS TABLE
+-- One row per partition and metric with a derivative: metric and std_error, NULL for fewer than 2
+-- rows. If label and cluster are equal partitions, they are so in every sample, and a quotient
+-- keeps its value, 1 or 0, even if it is 0 / 0.
+CREATE OR REPLACE MACRO clustereval._standard_errors(
+  statistics, cells, average_method, beta
+) AS TABLE
   SELECT
     gradient.partition_key,
     gradient.metric,
@@ -324,16 +315,14 @@ CREATE OR REPLACE MACRO clustereval._standard_errors(statistics, covariances, gr
         covariance.c22, covariance.c23, covariance.c33
       ) / totals.total)
     END AS std_error
-  FROM query_table(gradients) AS gradient
+  FROM clustereval._gradients(statistics, average_method, beta) AS gradient
   JOIN query_table(statistics) AS totals
     ON totals.partition_key IS NOT DISTINCT FROM gradient.partition_key
-  JOIN query_table(covariances) AS covariance
+  JOIN clustereval._covariances(cells) AS covariance
     ON covariance.partition_key IS NOT DISTINCT FROM gradient.partition_key
     AND covariance.family = gradient.family;
 
--- Text of the query SELECT TRUE AS valid, for _check_options. Raises an error if an option of
--- external_intervals, or a combination of two options, is invalid. query_text is the same text from
--- _valid_external_options, which raises the errors for all options except confidence.
+-- query_text, a text for _check_options. Raises an error if confidence is invalid.
 CREATE OR REPLACE MACRO clustereval._valid_interval_options(confidence, query_text) AS
   CASE
     WHEN NOT coalesce(confidence > 0 AND confidence < 1, FALSE)
@@ -367,16 +356,7 @@ CREATE OR REPLACE MACRO clustereval.external_intervals(
   ),
   statistics AS (SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted)),
   report AS (SELECT * FROM clustereval._scores_of_statistics(statistics, average_method, beta)),
-  metric_values AS (SELECT * FROM clustereval._metric_values(report, adjusted)),
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
-  influences AS (SELECT * FROM clustereval._influences(cells)),
-  covariances AS (SELECT * FROM clustereval._covariances(influences)),
-  parts AS (SELECT * FROM clustereval._parts_of_gradients(statistics)),
-  gradients AS (SELECT * FROM clustereval._gradients(parts, average_method, beta)),
-  standard_errors AS (
-    SELECT *
-    FROM clustereval._standard_errors(statistics, covariances, gradients)
-  ),
   intervals AS (
     SELECT
       metrics.partition_key,
@@ -387,8 +367,8 @@ CREATE OR REPLACE MACRO clustereval.external_intervals(
       clustereval._normal_quantile(confidence) * errors.std_error AS margin,
       clustereval._least_value(metrics.metric) AS least,
       clustereval._greatest_value(metrics.metric, totals.total) AS greatest
-    FROM metric_values AS metrics
-    LEFT JOIN standard_errors AS errors
+    FROM clustereval._metric_values(report, adjusted) AS metrics
+    LEFT JOIN clustereval._standard_errors(statistics, cells, average_method, beta) AS errors
       ON errors.partition_key IS NOT DISTINCT FROM metrics.partition_key
       AND errors.metric = metrics.metric
     JOIN statistics AS totals ON totals.partition_key IS NOT DISTINCT FROM metrics.partition_key

@@ -15,8 +15,7 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS valid, for _check_options. Raises an error if an option of
--- entity_resolution_estimates is invalid.
+-- Text for _check_options, or the error of an option of entity_resolution_estimates.
 CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
   noise, noise_as, labels_are_sample, confidence, beta, sampling_fraction
 ) AS
@@ -24,12 +23,10 @@ CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
     WHEN coalesce(labels_are_sample, '') NOT IN ('uniform', 'by_record', 'records')
     THEN error(concat(
       'labels_are_sample: expected one of ''uniform'', ''by_record'', ''records'', got ',
-      coalesce('''' || labels_are_sample || '''', 'NULL')
+      clustereval._quote_value(labels_are_sample)
     ))
     WHEN beta IS NULL OR NOT (beta >= 0 AND beta < 1e150)
-    THEN error(concat(
-      'beta: expected a number >= 0, got ', coalesce(CAST(beta AS VARCHAR), 'NULL')
-    ))
+    THEN error(concat('beta: expected a number >= 0, got ', clustereval._show_value(beta)))
     WHEN NOT coalesce(sampling_fraction >= 0 AND sampling_fraction < 1, TRUE)
     THEN error(concat(
       'sampling_fraction: expected a number >= 0 and < 1, got ',
@@ -48,15 +45,13 @@ CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
 CREATE OR REPLACE MACRO clustereval._minus_log1m(x) AS
   CASE WHEN 1.0 - x = 1.0 THEN x ELSE x * ln(1.0 - x) / ((1.0 - x) - 1.0) END;
 
--- One row per label: partition_key; size, its number of rows; linked, the number of ordered pairs
--- of its rows in the same cluster; links, the number of ordered pairs of one of its rows with any
--- other row of that row's cluster; precision and recall, B-cubed precision and recall summed over
--- its rows; exact, 1 if a cluster has exactly its rows, otherwise 0; weight, the inverse of its
--- probability under labels_are_sample; and missed, the probability that it is not drawn. An entity
--- is drawn 'by_record' if one of its rows is drawn, and each row is drawn with the probability
+-- One row per label: partition_key; size; linked, the ordered pairs of its rows in the same
+-- cluster; links, those of one of its rows with any other row of that row's cluster; precision and
+-- recall, B-cubed, summed over its rows; exact, 1 if a cluster has exactly its rows, otherwise 0;
+-- weight, the inverse of its probability under labels_are_sample; and missed, the probability that
+-- it is not drawn. 'by_record', an entity is drawn if one of its rows is, each with the probability
 -- sampling_fraction. If that is 0, which means negligible, or NULL, weight is its limit, 1 / size.
--- cells is the name of a CTE of the contingency cells of the rows that have labels, and
--- cluster_sizes is the name of a CTE of the rows of _cluster_sizes, for all rows.
+-- cluster_sizes is of all rows.
 CREATE OR REPLACE MACRO clustereval._entity_terms(
   cells, cluster_sizes, labels_are_sample, sampling_fraction
 ) AS TABLE
@@ -100,9 +95,8 @@ CREATE OR REPLACE MACRO clustereval._entity_terms(
     exp(-rate * size) AS missed
   FROM rates;
 
--- One row per partition_key: precision_slope and recall_slope, the derivatives of the B-cubed F
--- score with respect to precision and recall, at their estimates, 0 if both are 0. entities: rows
--- of _entity_terms.
+-- One row per partition: precision_slope and recall_slope, the derivatives of the B-cubed F score
+-- at the estimates of precision and recall, 0 if both are 0.
 CREATE OR REPLACE MACRO clustereval._bcubed_slopes(entities, beta) AS TABLE
   WITH means AS (
     SELECT
@@ -131,12 +125,10 @@ CREATE OR REPLACE MACRO clustereval._bcubed_slopes(entities, beta) AS TABLE
     COALESCE(scale * beta * beta * p * p, 0.0) AS recall_slope
   FROM scaled;
 
--- One row per label and metric: partition_key; place, the place of the metric; metric; and the
--- weighted terms numerator and denominator, the quotient of whose totals is the metric; and
--- missed, as in entities. entities and slopes are names of CTEs of the rows of _entity_terms and
--- _bcubed_slopes. totals is the name of a CTE with a row per partition: rows_per_cluster, the mean
--- number of rows per cluster.
-CREATE OR REPLACE MACRO clustereval._metric_terms(entities, slopes, totals, beta) AS TABLE
+-- One row per label and metric: partition_key; place (of the metric); metric; the weighted terms
+-- numerator and denominator, the quotient of whose totals is the metric; and missed. entities: rows
+-- of _entity_terms; totals: rows_per_cluster per partition.
+CREATE OR REPLACE MACRO clustereval._metric_terms(entities, totals, beta) AS TABLE
   WITH facts AS (
     SELECT
       entity.*,
@@ -146,7 +138,7 @@ CREATE OR REPLACE MACRO clustereval._metric_terms(entities, slopes, totals, beta
       total.rows_per_cluster,
       CAST(beta AS DOUBLE) * beta AS square
     FROM query_table(entities) AS entity
-    JOIN query_table(slopes) AS slope
+    JOIN clustereval._bcubed_slopes(entities, beta) AS slope
       ON slope.partition_key IS NOT DISTINCT FROM entity.partition_key
     JOIN query_table(totals) AS total
       ON total.partition_key IS NOT DISTINCT FROM entity.partition_key
@@ -196,12 +188,11 @@ CREATE OR REPLACE MACRO clustereval._metric_terms(entities, slopes, totals, beta
 -- Quotients of means
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition_key and place: metric; value, the estimate of the quotient of the means of
--- numerator and denominator, minus its first-order bias; std_error, its standard error by the
--- delta method, NULL for fewer than 2 labels or if a mean is 0; interval_error, the standard error
--- by the jackknife, from which the interval is computed; freedom, its degrees of freedom; and
--- concentration, the sum of the squared shares of the entities in the denominator, 1 / n for n
--- equal ones. terms: rows of _metric_terms.
+-- One row per partition and place: metric; value, the quotient of the means of numerator and
+-- denominator, minus its first-order bias; std_error, by the delta method, NULL for fewer than 2
+-- labels or if a mean is 0; interval_error, by the jackknife, from which the interval is computed;
+-- freedom, its degrees of freedom; and concentration, the sum of the squared shares of the entities
+-- in the denominator, 1 / n for n equal ones. terms: rows of _metric_terms.
 CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
   WITH means AS (
     SELECT
@@ -261,9 +252,8 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
 -- Intervals
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition_key: n_labels; largest_label, the largest number of rows with the same
--- label; and n_labeled_pairs, the number of pairs of rows with the same label or the same cluster.
--- cells names a CTE of the contingency cells of the labeled rows.
+-- One row per partition: n_labels; largest_label, the most rows of a label; and n_labeled_pairs,
+-- the pairs of rows with the same label or cluster. cells: those of the labeled rows.
 CREATE OR REPLACE MACRO clustereval._count_labeled(cells) AS TABLE
   WITH label_counts AS (SELECT * FROM clustereval._label_sizes(cells)),
   cluster_counts AS (SELECT * FROM clustereval._cluster_sizes(cells))
@@ -278,14 +268,13 @@ CREATE OR REPLACE MACRO clustereval._count_labeled(cells) AS TABLE
   FROM clustereval._sized_cells(cells, label_counts, cluster_counts)
   GROUP BY partition_key;
 
--- All columns of estimates, and reason, a text that says why a metric has no value or no interval,
--- NULL if it has both. Intervals need labeled entities that weigh as much as 6 equal ones. A
--- uniform sample whose rows have less than 60 % of the mean number of neighbors in their clusters
--- lacks large entities. An entity that would be drawn more than 0.25 times on average needs
+-- All columns of estimates, and reason, which says why a metric has no value or no interval, NULL
+-- if it has both. Intervals need labeled entities that weigh as much as 6 equal ones. A uniform
+-- sample whose rows have less than 60 % of the mean number of neighbors in their clusters lacks
+-- large entities. An entity that would be drawn more than 0.25 times on average needs
 -- sampling_fraction. estimates has the columns of _label_spread, _count_labeled and
--- _mean_quotients; contradiction, the result of _contradiction; total, the number of rows; and
--- is_quotient, TRUE for a metric whose numerator is not a part of the denominator. design and
--- fraction are the options labels_are_sample and sampling_fraction.
+-- _mean_quotients; contradiction; total, the rows; and is_quotient, TRUE for a metric whose
+-- numerator is not a part of the denominator.
 CREATE OR REPLACE MACRO clustereval._add_reasons(estimates, design, fraction) AS TABLE
   SELECT
     *,
@@ -313,17 +302,16 @@ CREATE OR REPLACE MACRO clustereval._add_reasons(estimates, design, fraction) AS
     END AS reason
   FROM query_table(estimates);
 
--- A limit of Wilson's interval of a share, for side = -1 and 1. variance is value (1 - value), and
--- spread is the squared quantile, divided by the effective sample size.
+-- A limit of Wilson's interval of a share, for side = -1 and 1, with variance = value (1 - value)
+-- and spread, the squared quantile divided by the effective sample size.
 CREATE OR REPLACE MACRO clustereval._wilson_limit(value, variance, spread, side) AS
   (value + spread / 2 + side * sqrt(spread * (variance + spread / 4))) / (1 + spread);
 
--- All columns of estimates, reason, and lower and upper, the limits of the interval. The
--- parameters are those of _add_reasons, and z is another column of estimates, the normal quantile.
--- The interval of a share is Wilson's, with the effective sample size value (1 - value) /
--- interval_error^2 and a quantile of Student's t. It is never nearer to 1 than an interval of the
--- entities would be if none of them had an error, nor nearer to 0 than if all were wrong. The
--- interval of the other quotients is symmetric in their logarithm.
+-- All columns of estimates, reason, and lower and upper, the limits of the interval. z is a column
+-- of estimates, the normal quantile. The interval of a share is Wilson's, with the effective sample
+-- size value (1 - value) / interval_error^2 and a quantile of Student's t. It is never nearer to 1
+-- than an interval of the entities would be if none of them had an error, nor nearer to 0 than if
+-- all were wrong. That of other quotients is symmetric in their logarithm.
 CREATE OR REPLACE MACRO clustereval._add_limits(estimates, design, fraction) AS TABLE
   WITH quantiles AS (
     SELECT
@@ -413,16 +401,14 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
     JOIN __ce_spread AS spread ON spread.partition_key IS NOT DISTINCT FROM sizes.partition_key
     GROUP BY sizes.partition_key
   ),
-  __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_all_groups)),
   __ce_entities AS MATERIALIZED (
     SELECT *
     FROM clustereval._entity_terms(
       __ce_cells, __ce_cluster_sizes, labels_are_sample, sampling_fraction
     )
   ),
-  __ce_slopes AS (SELECT * FROM clustereval._bcubed_slopes(__ce_entities, beta)),
   __ce_terms AS MATERIALIZED (
-    SELECT * FROM clustereval._metric_terms(__ce_entities, __ce_slopes, __ce_all_totals, beta)
+    SELECT * FROM clustereval._metric_terms(__ce_entities, __ce_all_totals, beta)
   ),
   __ce_quotients AS (
     SELECT *
@@ -462,7 +448,7 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
         labels_are_sample, spread.labeled_share, spread.labeled_nearby, spread.n_near,
         spread.excess, spread.deviation
       ) AS contradiction
-    FROM __ce_row_counts AS counts
+    FROM clustereval._row_counts(__ce_all_groups) AS counts
     LEFT JOIN __ce_spread AS spread
       ON spread.partition_key IS NOT DISTINCT FROM counts.partition_key
     LEFT JOIN clustereval._count_labeled(__ce_cells) AS labeled

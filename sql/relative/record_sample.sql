@@ -14,15 +14,13 @@
 -- Pairs of labeled rows
 ---------------------------------------------------------------------------------------------------
 
--- One row per contingency cell of the labeled rows and metric: partition_key, place, the place of
--- the metric, and records, the number of rows of the cell. right_pairs and wrong_pairs are the
--- weights of the pairs of one of these rows with other labeled rows, and right_squares and
--- wrong_squares the sums of the squared weights. cells names a CTE of the contingency cells of the
--- labeled rows, and cluster_sizes names a CTE of the rows of _cluster_sizes, for all rows.
+-- One row per contingency cell of the labeled rows and metric: partition_key, place (of the
+-- metric), records (rows of the cell); right_pairs and wrong_pairs, the weights of the pairs of one
+-- of these rows with other labeled rows; and right_squares and wrong_squares, the sums of their
+-- squares. cluster_sizes is of all rows.
 CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS TABLE
   WITH label_counts AS (SELECT * FROM clustereval._label_sizes(cells)),
   cluster_counts AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  counts AS (SELECT * FROM clustereval._sized_cells(cells, label_counts, cluster_counts)),
   cell_pairs AS (
     SELECT
       counts.partition_key,
@@ -33,7 +31,7 @@ CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS
       1.0 / CAST(sizes.cluster_size AS DOUBLE) AS share,
       -- The weight of a wrong pair in the F score, in units of the weight of a right pair.
       1.0 / (1.0 + CAST(beta AS DOUBLE) * beta) AS f_weight
-    FROM counts
+    FROM clustereval._sized_cells(cells, label_counts, cluster_counts) AS counts
     JOIN query_table(cluster_sizes) AS sizes
       ON sizes.partition_key IS NOT DISTINCT FROM counts.partition_key
       AND sizes.cluster IS NOT DISTINCT FROM counts.cluster
@@ -70,17 +68,15 @@ CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS
 -- Shares of pairs
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition_key and place: share, the share of the right pairs; share_error, its
--- standard error, 0 if all rows are labeled; NULL if no pair is right or no pair is wrong, or if a
--- row is in all pairs; and freedom and concentration, as in _mean_quotients. As a pair counts from
--- both of its rows, n equal rows have the concentration of n / 2 pairs. pairs: rows of
--- _record_pairs. totals: a row per partition with n_labeled, the number of labeled rows, and
--- labeled_share, their share of all rows. The variance is that of the jackknife, the
--- sum of the squared changes of the share when a row is deleted. The jackknife contains the
--- variance that comes from single rows once, and the variance that comes from pairs of rows twice
--- (Efron and Stein 1981). With few labels, the latter is nearly all of the variance. It is
--- subtracted once, computed as if pairs were drawn one by one. As both variances are positive, at
--- least half of the jackknife remains.
+-- One row per partition and place: share, the share of the right pairs; share_error, its standard
+-- error, 0 if all rows are labeled; NULL if no pair is right or no pair is wrong, or if a row is in
+-- all pairs; and freedom and concentration, as in _mean_quotients. As a pair counts from both of
+-- its rows, n equal rows have the concentration of n / 2 pairs. totals: n_labeled and labeled_share
+-- per partition. The variance is that of the jackknife, the sum of the squared changes of the share
+-- when a row is deleted, which contains the variance of single rows once, and that of pairs of rows
+-- twice (Efron and Stein 1981). With few labels, the latter is nearly all. It is subtracted once,
+-- computed as if pairs were drawn one by one. As both are positive, at least half of the jackknife
+-- remains.
 CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
   WITH sums AS (
     SELECT
@@ -155,21 +151,17 @@ CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
       * clustereval._ratio(row_squares, all_pairs * all_pairs) AS concentration
   FROM variances;
 
--- One row per partition_key and place: metric and the other columns of _mean_quotients. B-cubed
--- precision is a mean over rows. Each row forms a pair with itself, and each pair of the row with
--- another row of its cluster has the weight 1 / size. cells names a CTE of the contingency cells
--- of the labeled rows, cluster_sizes names a CTE of the rows of _cluster_sizes, for all rows, and
--- totals names a CTE with a row per partition: n_labeled, the number of labeled rows,
--- labeled_share, their share of all rows, and rows_per_cluster, the mean number of rows of a
--- cluster.
+-- One row per partition and place: metric and the other columns of _mean_quotients. B-cubed
+-- precision is a mean over rows: each row forms a pair with itself, and each pair with another row
+-- of its cluster has the weight 1 / size. cluster_sizes is of all rows; totals: n_labeled,
+-- labeled_share and rows_per_cluster per partition.
 CREATE OR REPLACE MACRO clustereval._record_estimates(cells, cluster_sizes, totals, beta) AS TABLE
   WITH pairs AS MATERIALIZED (SELECT * FROM clustereval._record_pairs(cells, cluster_sizes, beta)),
-  shares AS (SELECT * FROM clustereval._right_pair_shares(pairs, totals)),
   scales AS (
     SELECT
       share.*,
       CASE WHEN share.place = 4 THEN 1.0 / total.rows_per_cluster ELSE 0.0 END AS own
-    FROM shares AS share
+    FROM clustereval._right_pair_shares(pairs, totals) AS share
     JOIN query_table(totals) AS total
       ON total.partition_key IS NOT DISTINCT FROM share.partition_key
   )
@@ -188,14 +180,12 @@ CREATE OR REPLACE MACRO clustereval._record_estimates(cells, cluster_sizes, tota
 -- Evidence in the data about the design
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition_key: labeled_share, the share of the rows in clusters that have a label;
--- labeled_nearby, the share of the other rows in the cluster of a labeled row that have a label,
--- as a mean over the n_near labeled rows in clusters of several rows; excess, which measures how
--- much larger labeled_nearby is than labeled_share, from 0 if rows are labeled at random to 1 if
--- clusters are labeled completely or not at all; deviation, the standard deviation of the excess
--- if rows are labeled at random; n_labeled, the number of labeled rows; and labeled_neighbors and
--- neighbors, the mean number of other rows in the cluster of a labeled row and of any row. The
--- parameters name CTEs of the rows of _cluster_sizes, for the labeled rows and for all rows.
+-- One row per partition: labeled_share, the share of the rows in clusters that have a label;
+-- labeled_nearby, that of the other rows in the cluster of a labeled row, as a mean over the n_near
+-- labeled rows in clusters of several rows; excess, how much larger this is, from 0 if rows are
+-- labeled at random to 1 if clusters are labeled completely or not at all; deviation, the standard
+-- deviation of the excess if rows are labeled at random; n_labeled; and labeled_neighbors and
+-- neighbors, the mean number of other rows in the cluster of a labeled row and of any row.
 CREATE OR REPLACE MACRO clustereval._label_spread(labeled_sizes, cluster_sizes) AS TABLE
   WITH counts AS (
     SELECT
@@ -240,9 +230,8 @@ CREATE OR REPLACE MACRO clustereval._label_spread(labeled_sizes, cluster_sizes) 
     clustereval._ratio(sqrt(2 * spread), n_shared) AS deviation
   FROM facts;
 
--- A text that says why the labels cannot have been drawn as labels_are_sample states, otherwise
--- NULL. The other parameters are columns of _label_spread. With few labels or few clusters, the
--- result is always NULL.
+-- Why the labels cannot have been drawn as labels_are_sample states, otherwise NULL, by columns of
+-- _label_spread. With few labels or few clusters, the result is always NULL.
 CREATE OR REPLACE MACRO clustereval._contradiction(
   labels_are_sample, labeled_share, labeled_nearby, n_near, excess, deviation
 ) AS

@@ -4,46 +4,39 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per label with two rows or more: partition_key, label and share, the share of the pairs
--- of its rows that are in the same cluster. The parameters name CTEs: cells has one row per
--- contingency cell, and label_sizes has the rows of _label_sizes.
-CREATE OR REPLACE MACRO clustereval._pair_shares(cells, label_sizes) AS TABLE
-  SELECT
-    labels.partition_key,
-    labels.label,
-    clustereval._ratio(
-      SUM(clustereval._count_ordered_pairs(cell.n)),
-      clustereval._count_ordered_pairs(MAX(labels.label_size))
-    ) AS share
-  FROM query_table(label_sizes) AS labels
-  JOIN query_table(cells) AS cell
-    ON cell.partition_key IS NOT DISTINCT FROM labels.partition_key
-    AND cell.label = labels.label
-  WHERE labels.label_size > 1
-  GROUP BY labels.partition_key, labels.label;
-
--- One row per partition_key: least, the smallest share of a label, and weakest, the label that has
--- this share, the lowest in a tie.
-CREATE OR REPLACE MACRO clustereval._weakest_labels(pair_shares) AS TABLE
-  WITH least_shares AS (
+-- One row per partition: least, the smallest share, over its labels of two rows or more, of the
+-- pairs of a label's rows that are in the same cluster; and weakest, the lowest label that has it.
+CREATE OR REPLACE MACRO clustereval._weakest_labels(cells, label_sizes) AS TABLE
+  WITH pair_shares AS (
+    SELECT
+      labels.partition_key,
+      labels.label,
+      clustereval._ratio(
+        SUM(clustereval._count_ordered_pairs(cell.n)),
+        clustereval._count_ordered_pairs(MAX(labels.label_size))
+      ) AS share
+    FROM query_table(label_sizes) AS labels
+    JOIN query_table(cells) AS cell
+      ON cell.partition_key IS NOT DISTINCT FROM labels.partition_key
+      AND cell.label = labels.label
+    WHERE labels.label_size > 1
+    GROUP BY labels.partition_key, labels.label
+  ),
+  least_shares AS (
     SELECT *, MIN(share) OVER (PARTITION BY partition_key) AS least
-    FROM query_table(pair_shares)
+    FROM pair_shares
   )
   SELECT partition_key, MIN(least) AS least, MIN(label) AS weakest
   FROM least_shares
   WHERE share = least
   GROUP BY partition_key;
 
--- One row per resample, that is, per partition_key: total, its number of rows, and distance, the
--- share of the ordered pairs of its rows, including each row with itself, that are together in one
--- clustering and apart in the other. groups: rows of _row_groups.
+-- One row per resample, a partition: total, and distance, the share of the ordered pairs of its
+-- rows, including each row with itself, that are together in one clustering and apart in the other.
 CREATE OR REPLACE MACRO clustereval._clustering_distances(groups) AS TABLE
-  WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
-  cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
+  WITH cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
   label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
-  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
   cell_totals AS (
     SELECT partition_key, SUM(clustereval._count_ordered_pairs(n)) AS cell_pairs
     FROM cells
@@ -56,10 +49,10 @@ CREATE OR REPLACE MACRO clustereval._clustering_distances(groups) AS TABLE
       labels.label_pairs + clusters.cluster_pairs - 2 * cells.cell_pairs,
       clustereval._widen(counts.total) * clustereval._widen(counts.total)
     ) AS distance
-  FROM row_counts AS counts
-  LEFT JOIN label_totals AS labels
+  FROM clustereval._row_counts(groups) AS counts
+  LEFT JOIN clustereval._label_totals(label_sizes) AS labels
     ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN cluster_totals AS clusters
+  LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
     ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
   LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key;
 
@@ -84,14 +77,9 @@ CREATE OR REPLACE MACRO clustereval.prediction_strength(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
   label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
-  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
-  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
-  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
-  pair_shares AS (SELECT * FROM clustereval._pair_shares(cells, label_sizes)),
-  weakest_labels AS (SELECT * FROM clustereval._weakest_labels(pair_shares))
+  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells))
   SELECT
     counts.partition_key,
     counts.total AS n,
@@ -101,11 +89,12 @@ CREATE OR REPLACE MACRO clustereval.prediction_strength(
     COALESCE(clusters.n_clusters, 0) AS n_clusters,
     weakest.least AS prediction_strength,
     weakest.weakest AS weakest_label
-  FROM row_counts AS counts
-  LEFT JOIN label_totals AS labels ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN cluster_totals AS clusters
+  FROM clustereval._row_counts(__ce_groups) AS counts
+  LEFT JOIN clustereval._label_totals(label_sizes) AS labels
+    ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
     ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN weakest_labels AS weakest
+  LEFT JOIN clustereval._weakest_labels(cells, label_sizes) AS weakest
     ON weakest.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY counts.partition_key ASC NULLS LAST;

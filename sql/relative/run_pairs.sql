@@ -15,9 +15,7 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
--- Raises an error if an option of run_transitions is invalid. The parameters are the options of the
--- same names, as the user passes them.
+-- Text for _check_options, or the error of an option of run_transitions.
 CREATE OR REPLACE MACRO clustereval._valid_transition_options(
   noise, noise_as, threshold, min_share
 ) AS
@@ -41,8 +39,8 @@ CREATE OR REPLACE MACRO clustereval._valid_transition_options(
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
--- x, any value, passed through unless a check fails. Raises an error if the types of the column
--- that the argument `parameter` names, as text, differ in the run before and the run after.
+-- x, any value. Raises an error if the types of the column that `parameter` names differ in the run
+-- before and the run after.
 CREATE OR REPLACE MACRO clustereval._check_same_type(x, parameter, type_before, type_after) AS
   CASE
     WHEN type_before <> type_after
@@ -54,9 +52,8 @@ CREATE OR REPLACE MACRO clustereval._check_same_type(x, parameter, type_before, 
     ELSE x
   END;
 
--- One row, valid = TRUE. Raises an error for a string literal in place of a column, if a column
--- has another type in tbl_after than in tbl_before, and if noise is not a value of the type of
--- cluster. The parameters are the user's arguments.
+-- One row, valid = TRUE. Raises an error for a string literal in place of a column, if a column has
+-- another type in tbl_after, and if noise is not a value of the type of cluster.
 CREATE OR REPLACE MACRO clustereval._check_run_columns(
   tbl_before, tbl_after, id, cluster, partition_by, noise
 ) AS TABLE
@@ -101,11 +98,10 @@ CREATE OR REPLACE MACRO clustereval._check_run_columns(
 -- Ids and cells
 ---------------------------------------------------------------------------------------------------
 
--- One row per id of a partition in either run: partition_key; id; before and after, the clusters of
--- the id, NULL if it is not in the run; and times_before and times_after, the numbers of its rows.
--- A NULL id has a row, too. The parameters are the user's arguments. Both runs are grouped together
--- by id instead of joined, so that ids that occur twice in a run can be detected. Raises the errors
--- of _check_run_columns before values of the two types are united.
+-- One row per id of either run: partition_key; id; before and after, its clusters, NULL if it is
+-- not in the run; and times_before and times_after, its rows. A NULL id has a row, too. Both runs
+-- are grouped together instead of joined, so that ids that occur twice in a run are found. Raises
+-- the errors of _check_run_columns before values of two types are united.
 CREATE OR REPLACE MACRO clustereval._paired_ids(
   tbl_before, tbl_after, id, cluster, partition_by, noise
 ) AS TABLE
@@ -134,8 +130,7 @@ CREATE OR REPLACE MACRO clustereval._paired_ids(
   FROM __ce_stacked
   GROUP BY __ce_partition, __ce_id;
 
--- The id of a row of _paired_ids if the row is noise that counts as a singleton in one of the runs,
--- otherwise NULL. noise and noise_as are the user's options.
+-- The id of a row of _paired_ids if it is a singleton in one of the runs, otherwise NULL.
 CREATE OR REPLACE MACRO clustereval._singleton_id(
   id, cluster_before, cluster_after, noise, noise_as
 ) AS
@@ -146,9 +141,9 @@ CREATE OR REPLACE MACRO clustereval._singleton_id(
     THEN id
   END;
 
--- One row, n_faults = 0. Raises an error if an id is NULL or has several rows in a run. counts
--- names a CTE of any number of rows: null_before and null_after, the numbers of rows without an id,
--- and twice_before and twice_after, the lowest id that has several rows.
+-- One row, n_faults = 0. Raises an error if an id is NULL or has several rows in a run. counts:
+-- null_before and null_after, numbers of rows without an id, and twice_before and twice_after, the
+-- lowest id that has several rows.
 CREATE OR REPLACE MACRO clustereval._check_paired_ids(counts) AS TABLE
   WITH facts AS (
     SELECT
@@ -182,18 +177,19 @@ CREATE OR REPLACE MACRO clustereval._check_paired_ids(counts) AS TABLE
   FROM facts;
 
 -- Ids by their clusters in both runs: partition_key; before and after, the clusters as in the
--- tables, NULL if the ids are not in that run; and n, the number of ids. A row with a singleton has
--- the id of the singleton as singleton_id. in_before and in_after are TRUE if the run has the ids
--- and they are not dropped noise; old and new are the clusters that are tracked. Raises the errors
--- of _check_paired_ids. ids: rows of _paired_ids; noise and noise_as are the user's options.
+-- tables; singleton_id, if there is a singleton; and n. in_before and in_after are TRUE if the run
+-- has the ids and they are not dropped noise; old and new are the clusters that are tracked. Raises
+-- the errors of _check_paired_ids.
 CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
-  -- Numbers of ids by partition and by their clusters in both runs.
+  -- Numbers of ids by partition and by their clusters in both runs, marked if one is noise.
   WITH counts AS MATERIALIZED (
     SELECT
       partition_key,
       before,
       after,
       clustereval._singleton_id(id, before, after, noise, noise_as) AS singleton_id,
+      clustereval._is_noise(before, noise) AS noisy_before,
+      clustereval._is_noise(after, noise) AS noisy_after,
       CAST(COUNT(*) AS BIGINT) AS n,
       SUM(CASE WHEN id IS NULL THEN times_before ELSE 0 END) AS null_before,
       SUM(CASE WHEN id IS NULL THEN times_after ELSE 0 END) AS null_after,
@@ -205,15 +201,6 @@ CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
       before,
       after,
       clustereval._singleton_id(id, before, after, noise, noise_as)
-  ),
-  faults AS (SELECT * FROM clustereval._check_paired_ids(counts)),
-  -- The same, marked if a cluster is noise.
-  flags AS (
-    SELECT
-      *,
-      clustereval._is_noise(before, noise) AS noisy_before,
-      clustereval._is_noise(after, noise) AS noisy_after
-    FROM counts
   )
   SELECT
     partition_key, before, after, singleton_id, n,
@@ -221,16 +208,15 @@ CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
     after IS NOT NULL AND NOT (noisy_after AND noise_as = 'drop') AS in_after,
     CASE WHEN NOT (noisy_before AND noise_as <> 'cluster') THEN before END AS old,
     CASE WHEN NOT (noisy_after AND noise_as <> 'cluster') THEN after END AS new
-  FROM flags
-  WHERE (SELECT n_faults FROM faults) = 0;
+  FROM counts AS cell
+  WHERE (SELECT n_faults FROM clustereval._check_paired_ids(counts)) = 0;
 
 ---------------------------------------------------------------------------------------------------
 -- Clusters and links
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster of the run before: partition_key, old, n_before (the number of its ids),
--- n_left (the number of ids that have left) and n_stayed (the number of the other ids). cells: rows
--- of _paired_cells.
+-- One row per cluster of the run before: partition_key, old, and n_before, n_left and n_stayed, its
+-- ids, those that have left, and the others.
 CREATE OR REPLACE MACRO clustereval._old_clusters(cells) AS TABLE
   SELECT
     partition_key,
@@ -242,9 +228,8 @@ CREATE OR REPLACE MACRO clustereval._old_clusters(cells) AS TABLE
   WHERE old IS NOT NULL
   GROUP BY partition_key, old;
 
--- One row per cluster of the run after: partition_key, new, n_after (the number of its ids),
--- n_joined (the number of ids that have joined) and n_stayed (the number of the other ids). cells:
--- rows of _paired_cells.
+-- One row per cluster of the run after: partition_key, new, and n_after, n_joined and n_stayed, its
+-- ids, those that have joined, and the others.
 CREATE OR REPLACE MACRO clustereval._new_clusters(cells) AS TABLE
   SELECT
     partition_key,
@@ -256,15 +241,11 @@ CREATE OR REPLACE MACRO clustereval._new_clusters(cells) AS TABLE
   WHERE new IS NOT NULL
   GROUP BY partition_key, new;
 
--- One row per pair of clusters that have common ids: partition_key, old, new, n (the number of
--- these ids), all columns of both clusters, with the two n_stayed as stayed_before and
--- stayed_after, share_before and share_after, and is_link. cells: rows of _paired_cells; threshold
--- is the user's option.
+-- One row per pair of clusters with common ids: partition_key, old, new, n (these ids), the columns
+-- of both clusters, with stayed_before and stayed_after, share_before and share_after, and is_link.
 CREATE OR REPLACE MACRO clustereval._cluster_overlaps(cells, threshold) AS TABLE
-  WITH old_clusters AS (SELECT * FROM clustereval._old_clusters(cells)),
-  new_clusters AS (SELECT * FROM clustereval._new_clusters(cells)),
   -- Pairs of clusters with common ids, and the shares of these ids in both.
-  shares AS (
+  WITH shares AS (
     SELECT
       cell.partition_key, cell.old, cell.new, cell.n,
       old.n_before, old.n_left, old.n_stayed AS stayed_before,
@@ -272,10 +253,10 @@ CREATE OR REPLACE MACRO clustereval._cluster_overlaps(cells, threshold) AS TABLE
       clustereval._ratio(cell.n, old.n_stayed) AS share_before,
       clustereval._ratio(cell.n, new.n_stayed) AS share_after
     FROM query_table(cells) AS cell
-    JOIN old_clusters AS old
+    JOIN clustereval._old_clusters(cells) AS old
       ON old.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND old.old = cell.old
-    JOIN new_clusters AS new
+    JOIN clustereval._new_clusters(cells) AS new
       ON new.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND new.new = cell.new
   )
@@ -284,9 +265,9 @@ CREATE OR REPLACE MACRO clustereval._cluster_overlaps(cells, threshold) AS TABLE
     GREATEST(share_before, share_after) >= CAST(threshold AS DOUBLE) AS is_link
   FROM shares;
 
--- TRUE if the ids of a cell have moved: they are in both runs, and their clusters are not linked. A
--- singleton in both runs has not moved. The parameters are columns of _paired_cells, and is_link is
--- the column of _cluster_overlaps, NULL if a cluster is not tracked.
+-- TRUE if the ids of a cell of _paired_cells have moved: they are in both runs, and their clusters
+-- are not linked (is_link is NULL if a cluster is not tracked). A singleton in both runs has not
+-- moved.
 CREATE OR REPLACE MACRO clustereval._has_moved(
   in_before, in_after, old_cluster, new_cluster, is_link
 ) AS

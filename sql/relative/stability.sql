@@ -10,22 +10,19 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if the metric of this name needs the expected mutual information, which takes long to
--- compute.
+-- TRUE if the metric needs the expected mutual information, which takes long to compute.
 CREATE OR REPLACE MACRO clustereval._needs_expectation(metric) AS
   coalesce(metric IN ('adjusted_mutual_info_score', 'expected_mutual_info'), FALSE);
 
--- The name `metric`, or the name of another metric if there is no such metric, because COLUMNS
--- needs a column before _check_options can say that the name is unknown.
+-- `metric`, or another metric if there is no such one, because COLUMNS needs a column before
+-- _check_options can say that the name is unknown.
 CREATE OR REPLACE MACRO clustereval._known_metric(metric) AS
   CASE
     WHEN list_contains(clustereval._metric_names(), metric) THEN metric
     ELSE 'rand_score'
   END;
 
--- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
--- Raises an error if an option of run_agreement is invalid. The parameters are the options of the
--- same names, as the user passes them.
+-- Text for _check_options, or the error of an option of run_agreement.
 CREATE OR REPLACE MACRO clustereval._valid_agreement_options(
   noise, noise_as, metric, average_method, beta
 ) AS
@@ -35,7 +32,7 @@ CREATE OR REPLACE MACRO clustereval._valid_agreement_options(
       'metric: expected one of ''', list_aggregate(
         clustereval._metric_names(), 'string_agg', ''', '''
       ),
-      ''', got ', coalesce('''' || metric || '''', 'NULL'),
+      ''', got ', clustereval._quote_value(metric),
       clustereval._metric_hint(metric)
     ))
     ELSE clustereval._valid_external_options(
@@ -43,8 +40,8 @@ CREATE OR REPLACE MACRO clustereval._valid_agreement_options(
     )
   END;
 
--- x, any value, passed through unless a check fails. Raises an error if `reference`, the user's
--- value of the column run, is NULL or cannot be converted to the type of run without a change.
+-- x, any value. Raises an error if `reference` is NULL or cannot be converted to the type of run
+-- without a change.
 CREATE OR REPLACE MACRO clustereval._check_reference(x, reference, run) AS
   CASE
     WHEN reference IS NULL OR clustereval._is_foreign(reference, run)
@@ -59,9 +56,8 @@ CREATE OR REPLACE MACRO clustereval._check_reference(x, reference, run) AS
 -- Runs
 ---------------------------------------------------------------------------------------------------
 
--- The rows of the table named tbl that have a cluster, with the user's columns as partition_key,
--- run, id and cluster. Raises an error for a string literal in place of a column, and if noise, the
--- value that marks noise, is not a value of the type of cluster.
+-- The rows of tbl that have a cluster: partition_key, run, id and cluster. Raises an error for a
+-- string literal in place of a column, and if noise is not a value of the type of cluster.
 CREATE OR REPLACE MACRO clustereval._run_rows(tbl, id, run, cluster, partition_by, noise) AS TABLE
   WITH __ce_rows AS (
     SELECT
@@ -89,27 +85,20 @@ CREATE OR REPLACE MACRO clustereval._run_rows(tbl, id, run, cluster, partition_b
     __ce_cluster AS cluster
   FROM __ce_rows;
 
--- One row per cluster of a run: partition_key; run; cluster; n, the number of its rows;
--- n_without_id, the number of rows whose id is NULL; noisy, TRUE for noise; is_singleton, TRUE for
--- noise that counts as singletons; run_no, the number of the run over all partitions in their
--- order; and code, which identifies the cluster. A code of run r is above r 2^36 and below (r + 1)
--- 2^36, so the code also identifies the run. Dropped noise is left out. rows: rows of _run_rows,
--- noise and noise_as are the user's options. Raises an error if a partition has more than 1,000
+-- One row per cluster of a run: partition_key; run; cluster; n; n_without_id, its rows whose id is
+-- NULL; is_singleton, TRUE for noise that counts as singletons; run_no, the number of the run over
+-- all partitions; and code, which identifies the cluster and, being between r 2^36 and (r + 1)
+-- 2^36, its run r. Dropped noise is left out. Raises an error if a partition has more than 1,000
 -- runs with fewer than 10 rows on average, which are hardly clusterings.
 CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABLE
   WITH counts AS (
     SELECT
       partition_key, run, cluster,
       COUNT(*) AS n,
-      COUNT(*) - COUNT(id) AS n_without_id
+      COUNT(*) - COUNT(id) AS n_without_id,
+      clustereval._is_noise(cluster, noise) AS noisy
     FROM query_table(rows)
     GROUP BY partition_key, run, cluster
-  ),
-  flags AS (
-    SELECT
-      *,
-      clustereval._is_noise(cluster, noise) AS noisy
-    FROM counts
   ),
   numbers AS (
     SELECT
@@ -119,7 +108,7 @@ CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABL
         ORDER BY
           partition_key ASC NULLS LAST, run ASC NULLS LAST, cluster ASC NULLS LAST
       ) AS cluster_no
-    FROM flags
+    FROM counts
     WHERE NOT (noisy AND noise_as = 'drop')
   ),
   sizes AS (
@@ -138,24 +127,21 @@ CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABL
     FROM sizes
   )
   SELECT
-    partition_key, run, cluster, n, n_without_id, run_no, noisy,
+    partition_key, run, cluster, n, n_without_id, run_no,
     noisy AND noise_as = 'singletons' AS is_singleton,
     run_no * 68719476736 + cluster_no AS code
   FROM numbers
   WHERE (SELECT n_faults FROM faults) = 0;
 
--- One row per run: partition_key, run, run_no and n, the number of its rows. clusters: rows of
--- _run_clusters.
+-- One row per run: partition_key, run, run_no and n, its rows.
 CREATE OR REPLACE MACRO clustereval._runs(clusters) AS TABLE
   SELECT partition_key, run, run_no, CAST(SUM(n) AS BIGINT) AS n
   FROM query_table(clusters)
   GROUP BY partition_key, run, run_no;
 
--- One row per row that is scored, as whole numbers: id_no, the number of its id; run_no; and code
--- (see _run_clusters; a singleton has a code of its own). The rows are sorted by id, so that a join
--- of the rows of each id finds them side by side in memory. rows and clusters name CTEs of the rows
--- of _run_rows and _run_clusters, and ids names a CTE with one row per id of a partition:
--- partition_key, id and id_no.
+-- One row per row that is scored, as whole numbers: id_no, run_no, and code (a singleton has a code
+-- of its own). The rows are sorted by id, so that a join of the rows of each id finds them side by
+-- side in memory.
 CREATE OR REPLACE MACRO clustereval._coded_rows(rows, clusters, ids) AS TABLE
   SELECT
     coding.id_no,
@@ -175,16 +161,13 @@ CREATE OR REPLACE MACRO clustereval._coded_rows(rows, clusters, ids) AS TABLE
     AND coding.id = entry.id
   ORDER BY coding.id_no ASC NULLS LAST;
 
--- One row per id of a partition: partition_key, id and id_no, the number of the id over all
--- partitions. rows: rows of _run_rows.
+-- One row per id: partition_key, id and id_no, its number over all partitions.
 CREATE OR REPLACE MACRO clustereval._run_ids(rows) AS TABLE
   SELECT partition_key, id, ROW_NUMBER() OVER () AS id_no
   FROM query_table(rows)
   GROUP BY partition_key, id;
 
--- One row, n_faults = 0. Raises an error if a run or an id is NULL, or if a run has two rows with
--- the same id. The parameters name CTEs of the rows of _run_clusters, _runs, _run_ids and
--- _coded_rows.
+-- One row, n_faults = 0. Raises an error for a NULL run or id, or an id twice in a run.
 CREATE OR REPLACE MACRO clustereval._check_runs(clusters, runs, ids, coded) AS TABLE
   WITH missing AS (
     SELECT
@@ -239,11 +222,13 @@ CREATE OR REPLACE MACRO clustereval._check_runs(clusters, runs, ids, coded) AS T
 CREATE OR REPLACE MACRO clustereval._pair_of_runs(run_no_1, run_no_2) AS
   run_no_1 * 2147483648 + run_no_2;
 
--- Cells of the contingency tables of all pairs of runs: pair, which identifies the pair (see
--- _pair_of_runs); code_1 and code_2, a cluster of each run; and n, the number of ids in both.
--- coded: rows of _coded_rows. An id occurs once in a run, so the lower of two codes belongs to the
--- lower run. Because codes are compared, the join needs only two columns.
-CREATE OR REPLACE MACRO clustereval._pair_cells(coded) AS TABLE
+-- One row per pair of runs: partition_key, run_no_1, run_1, run_no_2, run_2, n, the ids in both,
+-- n_only_1 and n_only_2, those in one of them, and score, by options of run_agreement.
+CREATE OR REPLACE MACRO clustereval._scored_pairs(
+  runs, coded, metric, average_method, beta
+) AS TABLE
+  -- Numbers of ids by a cluster of each run. An id occurs once in a run, so the lower of two codes
+  -- belongs to the lower run. Because codes are compared, the join needs only two columns.
   WITH counts AS (
     SELECT
       one.code AS code_1, other.code AS code_2,
@@ -253,29 +238,25 @@ CREATE OR REPLACE MACRO clustereval._pair_cells(coded) AS TABLE
       ON other.id_no = one.id_no
       AND one.code < other.code
     GROUP BY one.code, other.code
+  ),
+  -- These are the cells of the contingency tables of all pairs.
+  cells AS (
+    SELECT
+      clustereval._pair_of_runs(code_1 // 68719476736, code_2 // 68719476736) AS pair,
+      code_1, code_2, n
+    FROM counts
+  ),
+  -- Only the statistics that the metric needs stay in the plan.
+  scores AS (
+    SELECT
+      partition_key AS pair,
+      n,
+      COLUMNS(lambda column_name: column_name = clustereval._known_metric(metric)) AS score
+    FROM clustereval._external_report(
+      cells, code_1, code_2, n, pair, NULL, 'cluster',
+      average_method, beta, clustereval._needs_expectation(metric)
+    )
   )
-  SELECT
-    clustereval._pair_of_runs(code_1 // 68719476736, code_2 // 68719476736) AS pair,
-    code_1, code_2, n
-  FROM counts;
-
--- One row per pair of runs with common ids: pair, n, the number of these ids, and score.
--- pair_cells: rows of _pair_cells; the others are options of run_agreement. Only the statistics
--- that the metric needs stay in the plan.
-CREATE OR REPLACE MACRO clustereval._score_pairs(pair_cells, metric, average_method, beta) AS TABLE
-  SELECT
-    partition_key AS pair,
-    n,
-    COLUMNS(lambda column_name: column_name = clustereval._known_metric(metric)) AS score
-  FROM clustereval._external_report(
-    pair_cells, code_1, code_2, n, pair, NULL, 'cluster',
-    average_method, beta, clustereval._needs_expectation(metric)
-  );
-
--- One row per pair of runs: partition_key, run_no_1, run_1, run_no_2, run_2, n, the number of ids
--- in both, n_only_1 and n_only_2, the numbers of ids in only one of them, and score. The parameters
--- name CTEs of the rows of _runs and _score_pairs.
-CREATE OR REPLACE MACRO clustereval._scored_pairs(runs, scores) AS TABLE
   SELECT
     low.partition_key,
     low.run_no AS run_no_1,
@@ -290,11 +271,10 @@ CREATE OR REPLACE MACRO clustereval._scored_pairs(runs, scores) AS TABLE
   JOIN query_table(runs) AS high
     ON high.partition_key IS NOT DISTINCT FROM low.partition_key
     AND low.run_no < high.run_no
-  LEFT JOIN query_table(scores) AS score
+  LEFT JOIN scores AS score
     ON score.pair = clustereval._pair_of_runs(low.run_no, high.run_no);
 
--- One row, n_faults = 0. Raises an error if require_same_ids, the user's option, is TRUE and two
--- runs have different ids. pairs: rows of _scored_pairs.
+-- One row, n_faults = 0. Raises an error if the ids of two runs must be the same and differ.
 CREATE OR REPLACE MACRO clustereval._check_same_ids(pairs, require_same_ids) AS TABLE
   WITH first AS (
     SELECT *
@@ -361,10 +341,9 @@ CREATE OR REPLACE MACRO clustereval._reference_runs(runs, reference) AS TABLE
   CROSS JOIN checks
   WHERE checks.is_known AND compared.run = compared.reference;
 
--- Cells of the contingency tables of the reference runs with the other runs: code, a cluster of the
--- reference; other_code, a cluster of another run; and n, the number of ids in both. The parameters
--- name CTEs of the rows of _coded_rows and _reference_runs. The rows of the references are
--- materialized, since DuckDB would otherwise join all rows of an id with each other first.
+-- Cells of the contingency tables of the reference runs with the other runs: code, other_code and
+-- n, the ids in both. The rows of the references are materialized, since DuckDB would otherwise
+-- join all rows of an id with each other first.
 CREATE OR REPLACE MACRO clustereval._reference_cells(coded, reference_runs) AS TABLE
   WITH reference_rows AS MATERIALIZED (
     SELECT one.id_no, one.code
@@ -381,9 +360,8 @@ CREATE OR REPLACE MACRO clustereval._reference_cells(coded, reference_runs) AS T
     AND entry.code <> other.code
   GROUP BY entry.code, other.code;
 
--- One row per cluster of a reference run (code) and other run that has ids of this cluster:
--- jaccard, the best Jaccard index of the cluster in that run. cells: rows of _reference_cells.
--- Sizes are sums of cells, so they count only the ids that are in both runs.
+-- One row per cluster of a reference run (code) and other run with ids of it: jaccard, its best
+-- Jaccard index there. Sizes are sums of cells, so they count only the ids that are in both runs.
 CREATE OR REPLACE MACRO clustereval._best_jaccard(cells) AS TABLE
   WITH sizes AS (
     SELECT
@@ -427,19 +405,9 @@ CREATE OR REPLACE MACRO clustereval.run_agreement(
   __ce_coded AS MATERIALIZED (
     SELECT * FROM clustereval._coded_rows(__ce_rows, __ce_clusters, __ce_ids)
   ),
-  __ce_pair_cells AS (SELECT * FROM clustereval._pair_cells(__ce_coded)),
-  __ce_scores AS (
-    SELECT * FROM clustereval._score_pairs(__ce_pair_cells, metric, average_method, beta)
-    WHERE clustereval._check_options(
-      clustereval._valid_agreement_options(noise, noise_as, metric, average_method, beta)
-    )
-  ),
-  __ce_pairs AS (SELECT * FROM clustereval._scored_pairs(__ce_runs, __ce_scores)),
-  __ce_faults AS (
-    SELECT n_faults
-    FROM clustereval._check_runs(__ce_clusters, __ce_runs, __ce_ids, __ce_coded)
-  ),
-  __ce_id_faults AS (SELECT n_faults FROM clustereval._check_same_ids(__ce_pairs, require_same_ids))
+  __ce_pairs AS (
+    SELECT * FROM clustereval._scored_pairs(__ce_runs, __ce_coded, metric, average_method, beta)
+  )
   SELECT
     partition_key,
     run_1,
@@ -448,9 +416,14 @@ CREATE OR REPLACE MACRO clustereval.run_agreement(
     n_only_1,
     n_only_2,
     score
-  FROM __ce_pairs
-  WHERE (SELECT n_faults FROM __ce_faults) = 0
-    AND (SELECT n_faults FROM __ce_id_faults) = 0
+  FROM __ce_pairs AS pairs
+  WHERE clustereval._check_options(
+      clustereval._valid_agreement_options(noise, noise_as, metric, average_method, beta)
+    )
+    AND (SELECT n_faults FROM clustereval._check_runs(
+      __ce_clusters, __ce_runs, __ce_ids, __ce_coded
+    )) = 0
+    AND (SELECT n_faults FROM clustereval._check_same_ids(__ce_pairs, require_same_ids)) = 0
   ORDER BY run_no_1 ASC NULLS LAST, run_no_2 ASC NULLS LAST;
 
 -- Each run's mean agreement with the other runs, the most central run first: partition_key, run,
@@ -474,20 +447,8 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
   __ce_coded AS MATERIALIZED (
     SELECT * FROM clustereval._coded_rows(__ce_rows, __ce_clusters, __ce_ids)
   ),
-  __ce_pair_cells AS (SELECT * FROM clustereval._pair_cells(__ce_coded)),
-  __ce_scores AS (
-    SELECT * FROM clustereval._score_pairs(__ce_pair_cells, metric, average_method, beta)
-    WHERE clustereval._check_options(
-      clustereval._valid_agreement_options(noise, noise_as, metric, average_method, beta)
-    )
-  ),
-  __ce_pairs AS (SELECT * FROM clustereval._scored_pairs(__ce_runs, __ce_scores)),
-  __ce_faults AS (
-    SELECT n_faults
-    FROM clustereval._check_runs(__ce_clusters, __ce_runs, __ce_ids, __ce_coded)
-  ),
-  __ce_id_faults AS (
-    SELECT n_faults FROM clustereval._check_same_ids(__ce_pairs, require_same_ids)
+  __ce_pairs AS (
+    SELECT * FROM clustereval._scored_pairs(__ce_runs, __ce_coded, metric, average_method, beta)
   ),
   __ce_sign AS (
     SELECT CASE
@@ -540,8 +501,13 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
     max AS max_score,
     CASE WHEN mean IS NOT NULL THEN rank END AS rank
   FROM __ce_ranks AS ranks
-  WHERE (SELECT n_faults FROM __ce_faults) = 0
-    AND (SELECT n_faults FROM __ce_id_faults) = 0
+  WHERE clustereval._check_options(
+      clustereval._valid_agreement_options(noise, noise_as, metric, average_method, beta)
+    )
+    AND (SELECT n_faults FROM clustereval._check_runs(
+      __ce_clusters, __ce_runs, __ce_ids, __ce_coded
+    )) = 0
+    AND (SELECT n_faults FROM clustereval._check_same_ids(__ce_pairs, require_same_ids)) = 0
   ORDER BY partition_key ASC NULLS LAST, rank ASC NULLS LAST;
 
 -- Stability of each cluster of the run `reference`, a value of the column run: partition_key,
@@ -565,13 +531,8 @@ CREATE OR REPLACE MACRO clustereval.cluster_stability(
   __ce_coded AS MATERIALIZED (
     SELECT * FROM clustereval._coded_rows(__ce_rows, __ce_clusters, __ce_ids)
   ),
-  __ce_faults AS (
-    SELECT n_faults
-    FROM clustereval._check_runs(__ce_clusters, __ce_runs, __ce_ids, __ce_coded)
-  ),
   __ce_reference_runs AS (SELECT * FROM clustereval._reference_runs(__ce_runs, reference)),
   __ce_cells AS (SELECT * FROM clustereval._reference_cells(__ce_coded, __ce_reference_runs)),
-  __ce_best AS (SELECT * FROM clustereval._best_jaccard(__ce_cells)),
   __ce_stability AS (
     SELECT
       code,
@@ -580,7 +541,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_stability(
       MIN(jaccard) AS min,
       clustereval._ratio(COUNT(CASE WHEN jaccard > 0.75 THEN 1 END), COUNT(*)) AS recovered,
       clustereval._ratio(COUNT(CASE WHEN jaccard < 0.5 THEN 1 END), COUNT(*)) AS dissolved
-    FROM __ce_best
+    FROM clustereval._best_jaccard(__ce_cells)
     GROUP BY code
   )
   SELECT
@@ -597,6 +558,8 @@ CREATE OR REPLACE MACRO clustereval.cluster_stability(
   LEFT JOIN __ce_stability AS found ON found.code = clusters.code
   WHERE NOT clusters.is_singleton
     AND clustereval._check_options(clustereval._valid_noise(noise, noise_as))
-    AND (SELECT n_faults FROM __ce_faults) = 0
+    AND (SELECT n_faults FROM clustereval._check_runs(
+      __ce_clusters, __ce_runs, __ce_ids, __ce_coded
+    )) = 0
     AND (SELECT COUNT(*) FROM __ce_reference_runs) >= 0 -- keeps the check of reference in the plan
   ORDER BY clusters.code ASC NULLS LAST;

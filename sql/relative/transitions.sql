@@ -8,10 +8,9 @@
 -- Links
 ---------------------------------------------------------------------------------------------------
 
--- The linked pairs of clusters: the columns of _cluster_overlaps, counts_before and counts_after,
--- TRUE if the link counts for the cluster of that run; and n_parts and n_sources, the numbers of
--- links that count for the old and for the new cluster. overlap_rows: rows of _cluster_overlaps;
--- min_share is the user's option.
+-- The links of _cluster_overlaps, with counts_before and counts_after, TRUE if the link counts for
+-- the cluster of that run; and n_parts and n_sources, the links that count for the old and for the
+-- new cluster.
 CREATE OR REPLACE MACRO clustereval._cluster_links(overlap_rows, min_share) AS TABLE
   -- Links, marked if they count for either cluster.
   WITH counted AS (
@@ -28,38 +27,22 @@ CREATE OR REPLACE MACRO clustereval._cluster_links(overlap_rows, min_share) AS T
     COUNT(CASE WHEN counts_after THEN 1 END) OVER (PARTITION BY partition_key, new) AS n_sources
   FROM counted;
 
--- Three macros for a link. The first is TRUE if it is the only link of both clusters, the second is
--- TRUE if it is the only link of the new cluster but not of the old cluster, and the third is TRUE
--- in the reverse case. The parameters are columns of _cluster_links.
-CREATE OR REPLACE MACRO clustereval._is_match(
-  counts_before, n_parts, counts_after, n_sources
-) AS counts_before AND n_parts = 1 AND counts_after AND n_sources = 1;
-CREATE OR REPLACE MACRO clustereval._is_part(
-  counts_before, n_parts, counts_after, n_sources
-) AS counts_after AND n_sources = 1 AND NOT (counts_before AND n_parts = 1);
-CREATE OR REPLACE MACRO clustereval._is_source(
-  counts_before, n_parts, counts_after, n_sources
-) AS counts_before AND n_parts = 1 AND NOT (counts_after AND n_sources = 1);
-
 ---------------------------------------------------------------------------------------------------
 -- Transitions
 ---------------------------------------------------------------------------------------------------
 
--- One row per linked pair that is the row of a cluster: a match is the row of both clusters, a part
--- is the row of the new cluster, and a source is the row of the old cluster. Columns as in
--- _transition_sides. links: rows of _cluster_links.
+-- One row per link that is the row of a cluster: a match (the only link of both clusters) is the
+-- row of both, a part (only of the new one) that of the new cluster, and a source that of the old
+-- one. Columns as in _transition_sides.
 CREATE OR REPLACE MACRO clustereval._linked_pairs(links) AS TABLE
   -- Links with the kind of their transition, if they are one.
   WITH kinds AS (
     SELECT
       *,
       CASE
-        WHEN clustereval._is_match(counts_before, n_parts, counts_after, n_sources)
-        THEN 'match'
-        WHEN clustereval._is_part(counts_before, n_parts, counts_after, n_sources)
-        THEN 'part'
-        WHEN clustereval._is_source(counts_before, n_parts, counts_after, n_sources)
-        THEN 'source'
+        WHEN counts_before AND n_parts = 1 AND counts_after AND n_sources = 1 THEN 'match'
+        WHEN counts_after AND n_sources = 1 THEN 'part'
+        WHEN counts_before AND n_parts = 1 THEN 'source'
       END AS kind
     FROM query_table(links)
   )
@@ -71,10 +54,9 @@ CREATE OR REPLACE MACRO clustereval._linked_pairs(links) AS TABLE
   FROM kinds
   WHERE kind IS NOT NULL;
 
--- One row per cluster of the run before for which several links count (kind split) or no link
--- counts (kind gone). Columns as in _transition_sides. The parameters name CTEs of the rows of
--- _old_clusters and _cluster_links.
-CREATE OR REPLACE MACRO clustereval._split_clusters(old_clusters, links) AS TABLE
+-- One row per old cluster for which several links count (kind split) or none (gone). Columns as in
+-- _transition_sides.
+CREATE OR REPLACE MACRO clustereval._split_clusters(cells, links) AS TABLE
   -- One row per old cluster with the sums over the links that count for it.
   WITH parts AS (
     SELECT
@@ -105,16 +87,15 @@ CREATE OR REPLACE MACRO clustereval._split_clusters(old_clusters, links) AS TABL
     old.n_stayed AS stayed_before,
     COALESCE(parts.stayed_after, 0) AS stayed_after,
     COALESCE(parts.most_sources > 1, FALSE) AS is_both
-  FROM query_table(old_clusters) AS old
+  FROM clustereval._old_clusters(cells) AS old
   LEFT JOIN parts
     ON parts.partition_key IS NOT DISTINCT FROM old.partition_key
     AND parts.old = old.old
   WHERE COALESCE(parts.n_new, 0) <> 1;
 
--- One row per cluster of the run after for which several links count (kind merged) or no link
--- counts (kind new). Columns as in _transition_sides. The parameters name CTEs of the rows of
--- _new_clusters and _cluster_links.
-CREATE OR REPLACE MACRO clustereval._merged_clusters(new_clusters, links) AS TABLE
+-- One row per new cluster for which several links count (kind merged) or none (new). Columns as in
+-- _transition_sides.
+CREATE OR REPLACE MACRO clustereval._merged_clusters(cells, links) AS TABLE
   -- One row per new cluster with the sums over the links that count for it.
   WITH sources AS (
     SELECT
@@ -145,30 +126,29 @@ CREATE OR REPLACE MACRO clustereval._merged_clusters(new_clusters, links) AS TAB
     COALESCE(sources.stayed_before, 0) AS stayed_before,
     new.n_stayed AS stayed_after,
     COALESCE(sources.most_parts > 1, FALSE) AS is_both
-  FROM query_table(new_clusters) AS new
+  FROM clustereval._new_clusters(cells) AS new
   LEFT JOIN sources
     ON sources.partition_key IS NOT DISTINCT FROM new.partition_key
     AND sources.new = new.new
   WHERE COALESCE(sources.n_old, 0) <> 1;
 
--- The rows of run_transitions, unsorted. Each row has old clusters on one side and new clusters on
--- the other side: partition_key; old and new, the only cluster of a side, NULL for none or several;
--- kind (match, part, source, split, merged, gone or new); n_old and n_new, the numbers of clusters;
--- n_before, n_after, n_left and n_joined, sums of the columns of both sides; n, the number of ids
--- in linked pairs; and is_both, TRUE if a part of a split cluster is itself merged, or if a source
--- of a merged cluster is itself split. transition is the word for the kind, and ambiguity says what
--- makes it doubtful. The parameters name CTEs of the rows of _old_clusters, _new_clusters and
--- _cluster_links; threshold is the user's option.
+-- The rows of run_transitions, unsorted: partition_key; old and new, the only cluster of a side,
+-- NULL for none or several; kind (match, part, source, split, merged, gone or new); n_old and
+-- n_new, the clusters of the sides; n_before, n_after, n_left and n_joined, sums over these; n, the
+-- ids in linked pairs; is_both, TRUE if a part of a split cluster is itself merged, or a source of
+-- a merged one is itself split; transition, the word for the kind; and ambiguity, what makes it
+-- doubtful.
 CREATE OR REPLACE MACRO clustereval._transition_sides(
-  old_clusters, new_clusters, links, threshold
+  cells, overlap_rows, threshold, min_share
 ) AS TABLE
+  WITH links AS (SELECT * FROM clustereval._cluster_links(overlap_rows, min_share)),
   -- One row per transition, of the three kinds that have their own macro.
-  WITH sides AS (
+  sides AS (
     SELECT * FROM clustereval._linked_pairs(links)
     UNION ALL
-    SELECT * FROM clustereval._split_clusters(old_clusters, links)
+    SELECT * FROM clustereval._split_clusters(cells, links)
     UNION ALL
-    SELECT * FROM clustereval._merged_clusters(new_clusters, links)
+    SELECT * FROM clustereval._merged_clusters(cells, links)
   ),
   -- Transitions with the shares of ids that they have in common.
   shares AS (
@@ -227,14 +207,7 @@ CREATE OR REPLACE MACRO clustereval.run_transitions(
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
-  __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
-  __ce_overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold)),
-  __ce_links AS (SELECT * FROM clustereval._cluster_links(__ce_overlap_rows, min_share)),
-  __ce_sides AS (
-    SELECT *
-    FROM clustereval._transition_sides(__ce_old_clusters, __ce_new_clusters, __ce_links, threshold)
-  )
+  __ce_overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold))
   SELECT
     partition_key,
     old AS cluster_before,
@@ -250,7 +223,7 @@ CREATE OR REPLACE MACRO clustereval.run_transitions(
     n_new AS n_clusters_after,
     share_before,
     share_after
-  FROM __ce_sides
+  FROM clustereval._transition_sides(__ce_cells, __ce_overlap_rows, threshold, min_share)
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, min_share)
     )
@@ -272,8 +245,7 @@ CREATE OR REPLACE MACRO clustereval.transition_overlaps(
     SELECT *
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
-  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  __ce_overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold))
+  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as))
   SELECT
     partition_key,
     old AS cluster_before,
@@ -285,7 +257,7 @@ CREATE OR REPLACE MACRO clustereval.transition_overlaps(
     share_after,
     clustereval._ratio(n, stayed_before + stayed_after - n) AS jaccard,
     is_link
-  FROM __ce_overlap_rows
+  FROM clustereval._cluster_overlaps(__ce_cells, threshold)
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, 0)
     )
@@ -307,7 +279,6 @@ CREATE OR REPLACE MACRO clustereval.moved_ids(
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  __ce_overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold)),
   -- Pairs of clusters between which ids have moved, left or joined.
   __ce_moves AS (
     SELECT
@@ -315,7 +286,7 @@ CREATE OR REPLACE MACRO clustereval.moved_ids(
       MAX(CASE WHEN cell.in_before THEN cell.before END) AS cluster_before,
       MAX(CASE WHEN cell.in_after THEN cell.after END) AS cluster_after
     FROM __ce_cells AS cell
-    LEFT JOIN __ce_overlap_rows AS overlap
+    LEFT JOIN clustereval._cluster_overlaps(__ce_cells, threshold) AS overlap
       ON overlap.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND overlap.old = cell.old
       AND overlap.new = cell.new
@@ -353,8 +324,6 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
-  __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
   -- Clusters of ids in both runs, with their sizes and common ids. A singleton has no row among the
   -- clusters, and no companions, because its cluster, and everything that it has in common with
   -- another cluster, is the id itself. The same is true of what an id that is in only one run has
@@ -371,10 +340,10 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
         ELSE 1
       END AS n_common
     FROM __ce_cells AS cell
-    LEFT JOIN __ce_old_clusters AS old
+    LEFT JOIN clustereval._old_clusters(__ce_cells) AS old
       ON old.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND old.old = cell.old
-    LEFT JOIN __ce_new_clusters AS new
+    LEFT JOIN clustereval._new_clusters(__ce_cells) AS new
       ON new.partition_key IS NOT DISTINCT FROM cell.partition_key
       AND new.new = cell.new
     WHERE cell.in_before OR cell.in_after

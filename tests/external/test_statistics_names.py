@@ -59,8 +59,11 @@ def frame_con() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def sql_statistics(con: duckdb.DuckDBPyConnection) -> Statistics:
-    call = "_external_statistics(frame, label, cluster, NULL, NULL, NULL, 'cluster', TRUE)"
-    result = con.execute(f"SELECT * EXCLUDE (partition_key) FROM clustereval.{call}")
+    groups = "clustereval._row_groups(frame, label, cluster, NULL, NULL, NULL, 'cluster')"
+    result = con.execute(
+        f"WITH groups AS (FROM {groups}) SELECT * EXCLUDE (partition_key) "
+        "FROM clustereval._statistics_of_groups(groups, TRUE)"
+    )
     formula_names = {column: name for name, column in CONDITIONAL_ENTROPIES.items()}
     names = [formula_names.get(column[0], column[0]) for column in result.description or ()]
     (row,) = result.fetchall()
