@@ -124,9 +124,9 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
     FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
   ),
   -- Clusters that have points.
-  __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
+    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_clusters, weights)
   ),
   __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
   __ce_members AS MATERIALIZED (
@@ -167,9 +167,9 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
     FROM clustereval._point_clusters(__ce_rows, __ce_arguments, distance, p, center, weights)
   ),
   -- Clusters that have points.
-  __ce_clusters AS (SELECT * FROM __ce_groups WHERE n > 0),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM __ce_groups WHERE n > 0),
   __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_groups, weights)
+    SELECT * FROM clustereval._clustered_points(__ce_rows, __ce_clusters, weights)
   ),
   __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
   __ce_members AS MATERIALIZED (
