@@ -90,7 +90,7 @@ def table_function(
     The parameters are the fields of Table. If the function takes a single frame, every call is
     checked (see check_calls). The function never reads a LazyFrame before the result is collected
     (see defer_reading). Its body takes the options that it shares with other tables as one object
-    (see options_of_call).
+    (see pass_arguments_to).
     """
 
     def declare(function: Function) -> Function:
@@ -108,7 +108,7 @@ def table_function(
 
 
 def keep_arguments(function: Function) -> Function:
-    """Return the function, with the arguments of each call kept for options_of_call."""
+    """Return the function, with the arguments of each call kept for pass_arguments_to."""
     parameters = inspect.signature(function).parameters
     defaults = {name: x.default for name, x in parameters.items() if x.default is not x.empty}
 
@@ -124,7 +124,7 @@ def keep_arguments(function: Function) -> Function:
     return cast("Function", kept)
 
 
-def options_of_call(make: Callable[..., Options], **others: object) -> Options:
+def pass_arguments_to(make: Callable[..., Options], **others: object) -> Options:
     """Return what `make` returns for the arguments of the present call, such as an options object.
 
     `make` is a class, a function that checks its arguments, or another table. It gets each argument

@@ -17,7 +17,7 @@ from polars_clustereval.base.exact import (
     widen,
 )
 from polars_clustereval.base.frames import join_small, to_user_frame
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .contingency import ContingencyTable, LabelOptions, read_contingency_table
@@ -119,7 +119,7 @@ def record_error_table(
         "relative_missing": ratio(missing, label_size),
     }
     results = ("id", "label", "cluster", "label_size", "cluster_size", *errors)
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     rows, keys = size_records(
         frame, label, cluster, id, options, results, count_unlabeled=count_unlabeled
     )
@@ -203,7 +203,7 @@ def cluster_error_table(
     _check_count_unlabeled(count_unlabeled)
     errors: Terms = _label_terms()
     results = ("label", "n", *errors)
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     table: ContingencyTable = read_contingency_table(
         frame, label, cluster, options, results, keep_nulls=count_unlabeled
     ).cache_groups()

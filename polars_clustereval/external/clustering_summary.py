@@ -17,7 +17,7 @@ from polars_clustereval.base.exact import (
     widen,
 )
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 
 from .contingency import ContingencyTable, LabelOptions, check_columns, flag_groups
 
@@ -109,7 +109,7 @@ def clustering_summary(
     """
     measures: Terms = _measures()
     results = ("n", "n_dropped", "n_noise", "n_clusters", *measures)
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     table = _read_names(frame, cluster, name, options, results).cache_groups()
     statistics = [_size_statistics(table)]
     if name is not None:

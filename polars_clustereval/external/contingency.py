@@ -44,7 +44,7 @@ from polars_clustereval.base.frames import (
     sum_by,
     to_user_frame,
 )
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -436,7 +436,7 @@ def contingency_matrix(
     >>> pl.testing.assert_frame_equal(of_cells, ce.external_report(six, "label", "cluster"))
     """
     results = ("label", "cluster", "n", "copies")
-    table = read_contingency_table(frame, label, cluster, options_of_call(LabelOptions), results)
+    table = read_contingency_table(frame, label, cluster, pass_arguments_to(LabelOptions), results)
     cells = table.cells.sort(*table.keys, "label", "cluster", nulls_last=True)
     return table.to_user_frame(frame, cells)
 
@@ -490,7 +490,7 @@ def pair_counts(
     [2, 1, 4, 8]
     """
     results = ("tp", "fp", "fn", "tn")
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
     totals = table.add_totals(
         table.row_counts,

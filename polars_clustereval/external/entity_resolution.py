@@ -9,7 +9,7 @@ import polars as pl
 from polars_clustereval.base.checks import check_beta
 from polars_clustereval.base.exact import to_double
 from polars_clustereval.base.frames import Row, Terms, add_stages
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 
 from .association import association_scores
 from .contingency import (
@@ -238,7 +238,7 @@ def entity_resolution_report(
     """
     scores: Terms = resolution_scores(split_cost, merge_cost, beta)
     results = (*ROW_COUNTS, *scores)
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
     has_rows = pl.col("total") > 0
     measures = {name: pl.when(has_rows).then(score) for name, score in scores.items()}

@@ -28,7 +28,7 @@ from polars_clustereval.base.findings import (
     sort_findings,
 )
 from polars_clustereval.base.frames import join_partitions, join_small
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
 from .contingency import LabelOptions, read_contingency_table
@@ -131,7 +131,7 @@ def external_findings(
     "cluster 1: 50 % of the cluster's 2 rows have its most frequent label: a"
     """
     results = ("severity", "code", "cluster", "label", "n", "value", "finding")
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
     keys = list(table.keys)
     counts = _rows_of_partitions(table, noise_as)

@@ -21,7 +21,7 @@ from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs, check_b
 from polars_clustereval.base.exact import ratio, to_double
 from polars_clustereval.base.frames import join_partitions
 from polars_clustereval.base.growth import ASSIGNMENT
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 
 from .contingency import ROW_COUNTS, ContingencyTable, LabelOptions, read_contingency_table
 from .kernels.linear_assignment import Cells, matched_weights
@@ -244,7 +244,7 @@ def matching_report(
     (0.6667, 0.2857)
     """
     scores: Terms = _matching_scores(pl.col, check_beta(beta))
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     results = (*ROW_COUNTS, *scores)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
     totals = table.add_totals(

@@ -20,7 +20,7 @@ from polars_clustereval.base.checks import (
 )
 from polars_clustereval.base.exact import count_pairs, log_ratio, ratio
 from polars_clustereval.base.frames import Terms, add_stages, join_small, to_user_frame
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError, Setting
 
 from .association import association_scores
@@ -245,7 +245,7 @@ def external_report(
     if metrics is not None:
         asked = check_metrics(metrics, ("n", *ROW_COUNTS[1:], *scores))
         scores = {name: score for name, score in scores.items() if name in asked}
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
     report = score_partitions(table, scores, adjusted=need_expectation(scores)).select(
         *table.keys, pl.col("total").alias("n"), *ROW_COUNTS[1:], *scores
@@ -310,7 +310,7 @@ def external_cluster_report(
         "entropy",
         "joined_pairs",
     )
-    table = read_contingency_table(frame, label, cluster, options_of_call(LabelOptions), results)
+    table = read_contingency_table(frame, label, cluster, pass_arguments_to(LabelOptions), results)
     clusters = describe_side(table, table.cluster_sizes, "cluster", "label")
     names = dict(zip(SIDE_COLUMNS, results[1:], strict=True))
     return table.to_user_frame(frame, clusters.rename(names))
@@ -372,7 +372,7 @@ def external_label_report(
         "entropy",
         "split_pairs",
     )
-    table = read_contingency_table(frame, label, cluster, options_of_call(LabelOptions), results)
+    table = read_contingency_table(frame, label, cluster, pass_arguments_to(LabelOptions), results)
     labels = describe_side(table, table.label_sizes, "label", "cluster")
     names = dict(zip(SIDE_COLUMNS, results[1:], strict=True))
     return table.to_user_frame(frame, labels.rename(names))
@@ -472,7 +472,7 @@ def bcubed_samples(
     >>> samples.filter(pl.col("bcubed_precision") < 1).select("id", "label", "cluster").rows()
     [(2, 'a', 1), (3, 'b', 1)]
     """
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     results = ("id", "label", "cluster", "bcubed_precision", "bcubed_recall")
     rows, keys = size_records(frame, label, cluster, id, options, results)
     n = pl.col("n")

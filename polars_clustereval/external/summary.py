@@ -11,7 +11,7 @@ from polars_clustereval.base.counts import LABEL_COUNTS
 from polars_clustereval.base.findings import remark_on_noise
 from polars_clustereval.base.frames import list_meanings
 from polars_clustereval.base.metric_facts import metrics_of
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
 from .contingency import ROW_COUNTS, LabelOptions, read_contingency_table
@@ -82,7 +82,7 @@ def external_summary(
     known = external_scores(average_method, beta, adjusted=adjusted)
     chosen = choose_terms({name: pl.col(name) for name in ROW_COUNTS} | known, metrics)
     scores = {name: score for name, score in chosen.items() if name in known}
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     table = read_contingency_table(frame, label, cluster, options, _SUMMARY_COLUMNS).cache_groups()
     keys = list(table.keys)
     report = score_partitions(table, scores, adjusted=need_expectation(scores))

@@ -34,7 +34,7 @@ from polars_clustereval.base.frames import (
     join_small,
     to_user_frame,
 )
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .distances import (
@@ -583,7 +583,7 @@ def centroids(
     >>> ce.centroids(four, ["x", "y"], "cluster").rows()
     [('a', 2, [1.0, 0.0]), ('b', 2, [9.0, 2.0])]
     """
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     points = read_points(frame, vector, cluster, options, results=("cluster", "n", "centroid"))
     rows = points.with_user_centers(points.centers).select(
         *points.cluster_keys, pl.col("size").alias("n"), "centroid"

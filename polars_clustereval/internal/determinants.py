@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.frames import join_partitions, join_small, map_whole
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 
 from .centroids import check_point_options, read_points
 from .kernels.elimination import LARGEST_TRACE, eliminate_columns, eliminate_matrices
@@ -598,7 +598,7 @@ def determinant_report(
     >>> ce.determinant_report(four, ["x"], "cluster")["det_ratio"].to_list()
     [11.0]
     """
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     points = read_points(frame, vector, cluster, options, results=_DETERMINANT_COLUMNS)
     if points.form.dims >= MIN_LONG_DIMS:
         determinants = map_partitions(points, _factored_indices, _INDEX_SCHEMA)

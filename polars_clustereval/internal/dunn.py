@@ -18,7 +18,7 @@ from polars_clustereval.base.checks import show_value
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
 from polars_clustereval.base.growth import EXTREME_DISTANCES, GENERALIZED_DISTANCES
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -215,7 +215,7 @@ def cluster_diameters(
     >>> ce.cluster_diameters(five, ["x", "y"], "cluster", distance="cityblock").rows()
     [('a', 3, 8.0), ('b', 2, 0.0)]
     """
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     points = read_points(frame, vector, cluster, options, results=("cluster", "n", "diameter"))
     types = points.kept_rows.select(points.own_keys).collect_schema()
     schema = pl.Schema(types | {"n": pl.Int64(), "diameter": pl.Float64()})
@@ -318,7 +318,7 @@ def dunn_index(
         raise ClusterEvalError(
             f"generalized: expected TRUE or FALSE, got {show_value(generalized)}"
         )
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     points = read_points(frame, vector, cluster, options, results=_DUNN_COLUMNS)
     statistics = points.row_counts
     keys = points.partition_keys

@@ -31,7 +31,7 @@ from polars_clustereval.base.findings import (
 )
 from polars_clustereval.base.frames import join_partitions, to_user_frame
 from polars_clustereval.base.growth import SILHOUETTES
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
 from .report import internal_cluster_report, internal_report
@@ -167,13 +167,13 @@ def internal_findings(
     rows = lazy.with_columns(key_columns(inner))
     by = list(inner)
     others = {"frame": rows, "partition_by": by or None, "noise_as": noise_of_findings(noise_as)}
-    counts = options_of_call(internal_report, **others, metrics=_COUNT_NAMES)
+    counts = pass_arguments_to(internal_report, **others, metrics=_COUNT_NAMES)
     if noise_as == "singletons":
         # Noise is points and clusters, although no cluster is compared with it.
         counts = counts.with_columns(pl.col("n", "n_clusters") + pl.col("n_noise"))
-    clusters = options_of_call(internal_cluster_report, **others)
-    silhouettes = options_of_call(silhouette_clusters, **others)
-    states = options_of_call(cluster_states, **others)
+    clusters = pass_arguments_to(internal_cluster_report, **others)
+    silhouettes = pass_arguments_to(silhouette_clusters, **others)
+    states = pass_arguments_to(cluster_states, **others)
     is_scaled = distance.lower() == "cosine" or weights is not None
     names = check_vector(lazy, vector, pl.lit(True), missing).names
     ordered = findings_of_reports(

@@ -26,7 +26,7 @@ from polars_clustereval.base.checks import (
 from polars_clustereval.base.exact import count_pairs, ratio, to_double
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
 from polars_clustereval.base.growth import SORTED_PAIRS
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -391,7 +391,7 @@ def pairwise_report(
     """
     n_neighbors = _check_whole_number("n_neighbors", n_neighbors, 1)
     max_points = _check_whole_number("max_points", max_points, 2)
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     points = read_points(frame, vector, cluster, options, results=_PAIRWISE_COLUMNS)
     statistics = map_partitions(
         points,

@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_clustereval.base.exact import ratio, to_double, widen
 from polars_clustereval.base.frames import join_partitions, to_user_frame
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 
 from .profile_statistics import (
     ProfileCall,
@@ -150,7 +150,7 @@ def cluster_profile(
     >>> profile.select("column_name", "category", pl.col("mean", "v_test").round(2)).rows()
     [('grams', None, 90.0, 2.22), ('color', 'blue', 0.67, 0.75), ('color', 'red', 0.33, -0.75)]
     """
-    call: ProfileCall = options_of_call(read_columns, results=_CLUSTER_PROFILE)
+    call: ProfileCall = pass_arguments_to(read_columns, results=_CLUSTER_PROFILE)
     numbers, cells = _numbers_and_categories(call)
     bases = sum_bases(call, numbers, cells).cache()
     parts = [_profile_shares(call, count_shares(call, cells, bases))]
@@ -281,7 +281,7 @@ def column_profile(
     >>> profile.select("column_name", pl.col("association").round(3)).rows()
     [('grams', 0.996), ('color', 0.0)]
     """
-    call: ProfileCall = options_of_call(read_columns, results=_COLUMN_PROFILE)
+    call: ProfileCall = pass_arguments_to(read_columns, results=_COLUMN_PROFILE)
     numbers, cells = _numbers_and_categories(call)
     bases = sum_bases(call, numbers, cells).cache()
     counts = bases.group_by(call.of_column).agg(pl.col("n", "n_missing").sum())

@@ -9,7 +9,7 @@ import polars as pl
 from polars_clustereval.base.counts import POINT_COUNTS
 from polars_clustereval.base.exact import finite_or_null
 from polars_clustereval.base.growth import PAIRS_OF_CENTERS
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 
 from .centroids import check_point_options, read_points
 from .scatter import centroid_gaps, internal_scores, internal_statistics
@@ -145,7 +145,7 @@ def internal_report(
     >>> report.select("n_clusters", "ssw", "ssb", "calinski_harabasz_score").rows()
     [(2, 10.0, 68.0, 13.6)]
     """
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     points = read_points_in_two_passes(
         frame, vector, cluster, options, results=internal_report_columns()
     )
@@ -213,7 +213,7 @@ def internal_cluster_report(
     >>> report.select("cluster", "ssw", "nearest_cluster", "nearest_distance").rows()
     [('a', 2.0, 'b', 10.0), ('b', 8.0, 'a', 10.0)]
     """
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     points = read_points(frame, vector, cluster, options, results=_CLUSTER_COLUMNS)
     gaps = centroid_gaps(points).select("number", "nearest_cluster", nearest_distance="least")
     clusters = points.clusters.rename({"radius": "max_distance"})

@@ -22,7 +22,7 @@ from polars_clustereval.base.frames import (
     map_whole,
 )
 from polars_clustereval.base.growth import POINTS_TO_CENTERS
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -355,7 +355,7 @@ def neighbor_report(
     ... ).to_list()
     [0.8201]
     """
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     points = read_points(
         frame, vector, cluster, options, results=_NEIGHBOR_COLUMNS, needs_wide=True
     )

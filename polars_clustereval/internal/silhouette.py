@@ -13,7 +13,7 @@ import polars as pl
 from polars_clustereval.base.checks import check_choice
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
 from polars_clustereval.base.growth import SILHOUETTES
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 
 from .centroids import Points, check_point_options
 from .point_silhouettes import (
@@ -136,9 +136,9 @@ def _cluster_silhouettes(
 
 def _read_call(results: Sequence[str]) -> tuple[Points, SilhouetteOptions]:
     """Return the points and the checked options of the present call."""
-    options = check_silhouette_options(options_of_call(SilhouetteOptions))
-    point_options = options_of_call(check_point_options)
-    points = options_of_call(
+    options = check_silhouette_options(pass_arguments_to(SilhouetteOptions))
+    point_options = pass_arguments_to(check_point_options)
+    points = pass_arguments_to(
         read_queried_points, point_options=point_options, options=options, results=results
     )
     return points, options

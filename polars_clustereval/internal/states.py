@@ -26,7 +26,7 @@ from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.base.exact import clamped_mean, to_double
 from polars_clustereval.base.frames import Terms, join_partitions, join_small, to_user_frame
 from polars_clustereval.base.growth import PAIRS_OF_CENTERS
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import Points, check_point_options, read_points
@@ -445,7 +445,7 @@ def cluster_states(
     [('a', 2, [1.0, 0.0], [2.0, 0.0]), ('b', 2, [9.0, 2.0], [0.0, 8.0])]
     """
     check_noise_of_clusters(noise, noise_as)
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     points = read_points(frame, vector, cluster, options, results=_STATE_COLUMNS)
     keys = points.cluster_keys
     counts = points.spreads.select(*keys, *_COUNTS)

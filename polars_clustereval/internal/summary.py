@@ -12,7 +12,7 @@ from polars_clustereval.base.findings import put_remark, remark_on_noise
 from polars_clustereval.base.frames import list_meanings, to_user_frame
 from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.score_facts import entries_of
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
 from .centroids import check_point_options
@@ -97,7 +97,7 @@ def internal_summary(
     >>> summary.filter(pl.col("metric") == "ssw").row(0)
     ('ssw', 10.0, 'low', 'squared distances of points to own centroid', 'sums of squares')
     """
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     points = read_points_in_two_passes(frame, vector, cluster, options, results=_LONG_COLUMNS)
     known = internal_scores(pl.col, squares_add_up=points.squares_add_up)
     facts: dict[str, Count | Entry] = {**POINT_COUNTS, **entries_of("internal_report")}

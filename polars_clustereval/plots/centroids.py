@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.tables import options_of_call
+from polars_clustereval.base.tables import pass_arguments_to
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import check_point_options
 from polars_clustereval.internal.kernels.distance_blocks import direct_distance_matrix
@@ -130,7 +130,7 @@ def centroid_plot(
     'euclidean distance; the map shows 100 % of the squared distances'
     """
     limit = check_limit("max_clusters", max_clusters, 100)
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     report = table_of_call(internal_cluster_report, frame)
     return draw_centroids(report.select(_DRAWN_COLUMNS).collect(), options, limit)
 

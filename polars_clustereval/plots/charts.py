@@ -18,7 +18,7 @@ import polars as pl
 from polars_clustereval.base.checks import is_whole_number, show_value
 from polars_clustereval.base.data_arguments import type_name
 from polars_clustereval.base.quoting import escape_controls
-from polars_clustereval.base.tables import keep_arguments, options_of_call
+from polars_clustereval.base.tables import keep_arguments, pass_arguments_to
 from polars_clustereval.errors import ClusterEvalError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def chart(function: Function) -> Function:
 
 def table_of_call(table: Callable[..., Any], frame: Any, **others: object) -> pl.LazyFrame:
     """Return the rows of a table function, which gets the arguments of the chart function."""
-    rows: pl.LazyFrame = options_of_call(table, frame=to_lazy(frame), **others)
+    rows: pl.LazyFrame = pass_arguments_to(table, frame=to_lazy(frame), **others)
     return rows
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.checks import check_random_state, equals_noise
-from polars_clustereval.base.tables import options_of_call
+from polars_clustereval.base.tables import pass_arguments_to
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import check_point_options, read_rows
 from polars_clustereval.internal.report import internal_cluster_report
@@ -147,7 +147,7 @@ def projection_plot(
     most = check_limit("max_points", max_points, _MOST_POINTS)
     limit = check_limit("max_clusters", max_clusters, 100)
     seed = check_random_state(random_state)
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     lazy = to_lazy(frame)
     clusters = table_of_call(internal_cluster_report, lazy).select(_CENTER_COLUMNS).collect()
     sample = sample_points(lazy, vector, cluster, options, most, seed)

@@ -21,7 +21,7 @@ from polars_clustereval.base.checks import (
 )
 from polars_clustereval.base.deferral import collect_now, reading_memory
 from polars_clustereval.base.frames import join_small, to_user_frame
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import Points, check_point_options, read_points
 from polars_clustereval.internal.kernels.center_neighbors import nearest_centers
@@ -267,7 +267,7 @@ def assign_nearest(
     >>> ce.assign_nearest(points, ["x", "y"], centers).rows()
     [(0, 'a', 1.0), (1, 'b', 1.0), (2, 'a', 2.0)]
     """
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     row_id: Any = "number" if id is None else check_column(check_frame(frame), id, "id").alias("id")
     points = read_points(
         frame,

@@ -21,7 +21,7 @@ from polars_clustereval.base.checks import (
 from polars_clustereval.base.exact import finite_or_null, ratio, to_double
 from polars_clustereval.base.frames import to_user_frame
 from polars_clustereval.base.growth import SWEPT_SILHOUETTES
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.internal.centroids import check_point_options
 from polars_clustereval.internal.point_silhouettes import SilhouetteOptions, read_queried_points
 from polars_clustereval.internal.scatter import internal_scores, internal_statistics
@@ -63,7 +63,7 @@ _ROUNDING_ERROR = 1e-12
 def _mean_silhouettes(k: pl.Expr, options: PointOptions, method: str) -> pl.LazyFrame:
     """Return the mean silhouette of each partition and k (the expression `k`), by `method`."""
     scored = SilhouetteOptions(method)
-    points = options_of_call(
+    points = pass_arguments_to(
         read_queried_points,
         point_options=options,
         options=scored,
@@ -357,7 +357,7 @@ def elbow(
     [(1, 85.0, 40.5, None), (2, 4.0, 1.0, 79.0), (3, 2.0, None, None)]
     """
     check_choice("silhouette", silhouette, get_args(Silhouette))
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     number = check_sweep_k(check_frame(frame), k)
     points = read_points_in_two_passes(
         frame, vector, cluster, options, results=_ELBOW_COLUMNS, inner_key=number

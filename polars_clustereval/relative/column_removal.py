@@ -24,7 +24,7 @@ from polars_clustereval.base.checks import (
 )
 from polars_clustereval.base.frames import to_user_frame
 from polars_clustereval.base.growth import NEAR_PAIRS
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import Points, check_point_options, read_points
 from polars_clustereval.internal.distances import LongVectors
@@ -263,7 +263,7 @@ def column_stability(
         frame,
         vector,
         pl.when(both).then(whole),
-        options_of_call(check_point_options),
+        pass_arguments_to(check_point_options),
         results=("removed", *_SCHEMA),
         row_id=reduced.alias("id"),
         inner_key=place.alias("removed"),

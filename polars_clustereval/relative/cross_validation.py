@@ -16,7 +16,7 @@ from polars_clustereval.base.checks import (
     check_is_frame,
 )
 from polars_clustereval.base.frames import join_partitions, to_user_frame
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
 from polars_clustereval.external.report import need_expectation, score_partitions
 from polars_clustereval.internal.centroids import check_point_options, read_points
@@ -144,7 +144,7 @@ def cross_validation(
     >>> folds.select(pl.col("fold", "score", "prediction_strength", "mean_score").round(3)).rows()
     [(0, 1.0, 1.0, 0.667), (1, 0.333, 0.0, 0.667)]
     """
-    options = options_of_call(check_point_options)
+    options = pass_arguments_to(check_point_options)
     score = score_of_metric(metric, average_method, beta)
     # Each fold in a partition is a partition of its own, and the last partition column.
     points = read_points(

@@ -25,7 +25,7 @@ from polars_clustereval.base.checks import check_confidence, choose_terms
 from polars_clustereval.base.exact import log_ratio, ratio, to_double, widen
 from polars_clustereval.base.frames import aggregate_by
 from polars_clustereval.base.metric_facts import metric_facts
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.external.association import association_quotients
 from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
 from polars_clustereval.external.gradients import (
@@ -514,7 +514,7 @@ def external_intervals(
     """
     scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
     z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     table = read_contingency_table(frame, label, cluster, options, _INTERVAL_COLUMNS).cache_groups()
     names, beta = list(scores), float(beta)
     quotients = {

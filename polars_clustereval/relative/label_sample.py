@@ -37,7 +37,7 @@ from polars_clustereval.base.exact import (
     widen,
 )
 from polars_clustereval.base.frames import add_stages, aggregate_by, join_partitions, join_small
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 from polars_clustereval.external.contingency import (
     ContingencyTable,
@@ -523,7 +523,7 @@ def entity_resolution_estimates(
     check_choice("labels_are_sample", labels_are_sample, _DESIGNS)
     beta, z = check_beta(beta), -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
     fraction = check_sampling_fraction(sampling_fraction, labels_are_sample)
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     # A struct is never NULL, so rows without an entity are also groups, and the rows are read only
     # once.
     entity = pl.struct(check_groupable(check_frame(frame), label, "label").alias("entity"))

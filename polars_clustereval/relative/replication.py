@@ -25,7 +25,7 @@ from polars_clustereval.base.frames import (
     sum_by,
     to_user_frame,
 )
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.external.contingency import (
     ROW_COUNTS,
     ContingencyTable,
@@ -147,7 +147,7 @@ def prediction_strength(
     >>> strength.select("n", "prediction_strength", "weakest_label").row(0)
     (5, 0.3333333333333333, 'b')
     """
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     results = (*ROW_COUNTS, "prediction_strength", "weakest_label")
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
     copies = pl.col("copies")

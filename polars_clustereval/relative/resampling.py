@@ -30,7 +30,7 @@ from polars_clustereval.base.checks import (
 )
 from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import (
     ContingencyTable,
@@ -106,7 +106,7 @@ class _Sample:
 
 def _read_sample(frame: Frame, label: Column, cluster: Column, results: Sequence[str]) -> _Sample:
     """Collect the contingency cells and return them sorted, with numbers in place of values."""
-    options = options_of_call(LabelOptions)
+    options = pass_arguments_to(LabelOptions)
     table = read_contingency_table(frame, label, cluster, options, results)
     keys = {f"user_{name}": user for name, user in table.keys.items()}
     own = [pl.col(inner).alias(name) for inner, name in zip(table.keys, keys, strict=True)]

@@ -34,7 +34,7 @@ from polars_clustereval.base.checks import (
 )
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import align_structs, join_small
-from polars_clustereval.base.tables import options_of_call
+from polars_clustereval.base.tables import pass_arguments_to
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import LabelOptions
 
@@ -249,8 +249,8 @@ def read_run_pair(
     frames: tuple[object, object], columns: dict[str, Column], results: Sequence[str]
 ) -> RunPair:
     """Check the user's frames and columns and the options of the call, and return the two runs."""
-    options = options_of_call(LabelOptions)
-    shares = options_of_call(_check_link_options)
+    options = pass_arguments_to(LabelOptions)
+    shares = pass_arguments_to(_check_link_options)
     check_noise_as(options.noise, options.noise_as)
     parameters = ("frame_before", "frame_after")
     lazy = [check_is_frame(frame, name) for frame, name in zip(frames, parameters, strict=True)]

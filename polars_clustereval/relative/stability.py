@@ -33,7 +33,7 @@ from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
 from polars_clustereval.base.growth import PAIRS_OF_RUNS
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
-from polars_clustereval.base.tables import options_of_call, table_function
+from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import ContingencyTable, LabelOptions, is_noise
 from polars_clustereval.external.report import external_scores, need_expectation, score_partitions
@@ -199,7 +199,7 @@ def _read_runs(
     results: Sequence[str],
 ) -> _RunTable:
     """Check the user's columns and the options of the call, and return the runs in `frame`."""
-    options, lazy = options_of_call(LabelOptions), check_frame(frame)
+    options, lazy = pass_arguments_to(LabelOptions), check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
     keys = check_partition_keys(lazy, options.partition_by, results)
     values = [check_groupable(lazy, column, name) for name, column in columns.items()]

@@ -13,7 +13,7 @@ from polars_clustereval.base import tables
 PACKAGE = Path(ce.__file__).parent
 FOLDERS = ("external", "internal", "relative", "plots")
 #: The functions whose first argument is called with the arguments of the call.
-CALLERS = ("options_of_call", "table_of_call")
+CALLERS = ("pass_arguments_to", "table_of_call")
 
 
 def parameters_of(x: ast.FunctionDef | ast.ClassDef) -> set[str]:
@@ -59,7 +59,7 @@ def test_an_argument_that_nothing_reads_is_found():
 class Options:
     weight: str
 def read(cells):
-    return cells, options_of_call(Options)
+    return cells, pass_arguments_to(Options)
 def table(frame, p, weight):
     return read(frame)
 """
@@ -78,13 +78,13 @@ def outer_and_inner(monkeypatch):
 
     @declare
     def inner(frame: pl.DataFrame, *, p: float = 1, noise: object = None) -> object:  # noqa: ARG001
-        return tables.options_of_call(dict_of_two)
+        return tables.pass_arguments_to(dict_of_two)
 
     @declare
     def outer(frame: pl.DataFrame, p: float, *, noise: object = None) -> object:  # noqa: ARG001
         own = inner(frame)
-        changed = tables.options_of_call(dict_of_two, noise="other")
-        return own, tables.options_of_call(dict_of_two), changed
+        changed = tables.pass_arguments_to(dict_of_two, noise="other")
+        return own, tables.pass_arguments_to(dict_of_two), changed
 
     return outer
 
