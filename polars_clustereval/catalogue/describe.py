@@ -200,7 +200,11 @@ def _find(name: object) -> Description:
 
 
 def _similar_name(name: str, found: Mapping[str, Entry]) -> str | None:
-    """Return what `name`, in lower case, an abbreviation or a name elsewhere, may mean, or None."""
+    """Return the name here that `name`, in lower case, may mean, or None if none is similar.
+
+    `name` may be an abbreviation or a name elsewhere of a score in `found`, or be similar to the
+    name of such a score or of a table, function, criterion or parameter.
+    """
     others = {
         other.lower(): entry.name
         for entry in found.values()

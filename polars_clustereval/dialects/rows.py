@@ -77,7 +77,7 @@ def _write_key(value: exp.Expr) -> str:
 
 
 def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | None:
-    """Return the table that a SELECT groups, all of it, by columns of its output, or None."""
+    """Return the one table all rows of which a SELECT groups by columns of its output, or None."""
     is_partial = select.args.get("where") or select.args.get("having")
     if is_partial or len(sources) != 1 or not isinstance(sources[0], exp.Table):
         return None

@@ -294,7 +294,7 @@ def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
-    """Add rest_mean and rest_deviation, the means of the other clusters, to `centered`.
+    """Add rest_mean, the mean of the other clusters, and rest_deviation, it minus the origin.
 
     The sums over the preceding and over the following clusters are added. Subtracting the cluster
     from the sum over all clusters would lose precision if the other clusters were small.

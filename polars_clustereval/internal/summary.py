@@ -118,7 +118,7 @@ def internal_summary(
 
 
 def _remark_on_coordinates(summary: pl.LazyFrame, points: Points) -> pl.LazyFrame:
-    """Return the rows of a summary, with a remark in place of the meaning of n_dims if needed."""
+    """Return the summary, where n_dims has a remark if few coordinates hold most variance."""
     is_squared = points.distance.name == "sqeuclidean"
     farness = farness_of("radius", "mean_distance", is_squared=is_squared)
     is_long = isinstance(points.form, LongVectors)

@@ -585,7 +585,8 @@ CREATE OR REPLACE MACRO clustereval._graph_components(nodes, edges, clusters) AS
     ) AS diameter
   FROM counts;
 
--- One row per cluster of at most max_diameter_nodes nodes: cluster_no and diameter.
+-- One row per cluster of at most max_diameter_nodes nodes that has one part: cluster_no and
+-- diameter. components: rows of _graph_components, whose diameter is kept unless it is -1.
 CREATE OR REPLACE MACRO clustereval._graph_cluster_diameters(
   nodes, edges, components, max_diameter_nodes
 ) AS TABLE

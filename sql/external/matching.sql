@@ -504,8 +504,8 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
   )
   SELECT part, weight FROM places WHERE place > 0 AND line > 0;
 
--- One row per partition: matched, the list of the sums of the weights of the best matchings, by
--- kind of weight.
+-- One row per partition: partition_key, and matched, the list of the sums of the weights of the
+-- best matchings, by kind of weight. weights: rows of _matching_weights.
 CREATE OR REPLACE MACRO clustereval._matched_totals(weights) AS TABLE
   WITH decided AS MATERIALIZED (SELECT * FROM clustereval._decide_cells(weights)),
   left_cells AS MATERIALIZED (SELECT * FROM decided WHERE state = 'left'),

@@ -37,8 +37,8 @@ CREATE OR REPLACE MACRO clustereval._distance_message(distance) AS
   );
 
 -- tbl, the name of the user's table of points, for query_table. There, a column is the text of its
--- name. Raises an error for a column in place of the options distance and weights, which the binder
--- would report with the names of columns inside this package.
+-- name. Raises an error for an unknown distance, and for a column in place of the options distance
+-- and weights, which the binder would report with the names of columns inside this package.
 CREATE OR REPLACE MACRO clustereval._check_point_call(tbl, distance, weights) AS
   CASE
     WHEN NOT clustereval._is_distance_name(distance)

@@ -21,8 +21,9 @@ CREATE OR REPLACE MACRO clustereval._draws_references(distance, p, reference_siz
 -- Draws of points
 ---------------------------------------------------------------------------------------------------
 
--- One row per member (a point that counts, a row of _clustered_points): row_no, and place, its
--- position from 0 in its partition, sorted by id, or by row number if no id was given.
+-- One row per member (a point that counts, a row of _clustered_points): row_no, number,
+-- partition_no, and place, its position from 0 in its partition, sorted by id, or by row number if
+-- no id was given.
 CREATE OR REPLACE MACRO clustereval._id_places(members) AS TABLE
   SELECT
     row_no, number, partition_no,
