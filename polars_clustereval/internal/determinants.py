@@ -415,7 +415,7 @@ def _add_combinations(scatters: pl.LazyFrame, n_dims: int) -> pl.LazyFrame:
 def _refine_scatter(
     scatters: pl.LazyFrame, rows: pl.LazyFrame, clusters: pl.LazyFrame, key: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return w_i_j of the combinations of coordinates, recomputed only for delicate matrices."""
+    """Return `scatters` with w_i_j recomputed, for delicate matrices, from the combinations."""
     delicate = scatters.filter("is_delicate").select(*key, *_coefficient_columns(n_dims))
     by = [name for name in key if name not in ("cluster", "singleton_no")]
     joined = _join_clusters(rows, clusters.join(delicate, on=key, nulls_equal=True), by)

@@ -141,7 +141,10 @@ def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
 
 
 def _dunn_indices(*, generalized: bool) -> Terms:
-    """Return the columns of dunn_index after the counts. gdi_11 ... are NULL unless generalized."""
+    """Return dunn_index, centroid_dunn_index, max_diameter, min_separation, gdi_11, ... gdi_63.
+
+    The columns gdi_11 to gdi_63 are NULL unless generalized.
+    """
     ratios = [_dunn_ratio(x, y) for x, y in product(SEPARATIONS, DIAMETERS)]
     if not generalized:
         ratios = [pl.lit(None, pl.Float64)] * len(ratios)

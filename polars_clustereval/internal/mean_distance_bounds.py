@@ -241,7 +241,10 @@ class CityblockTables:
     """
 
     def __init__(self, coordinates: SortedCoordinates, is_query: Booleans) -> None:
-        """Tabulate the mean of |x - y| over y for each cluster and coordinate of a partition."""
+        """Tabulate the mean of |x - y| over y for each cluster and coordinate of a partition.
+
+        `is_query` (m,) marks the points that will be bounded; only their intervals are kept.
+        """
         self._nodes = coordinates.nodes
         intervals = coordinates.intervals
         self._intervals = intervals if is_query.all() else intervals[:, is_query]

@@ -311,7 +311,12 @@ def _when(condition: pl.Expr, text: str, *parts: pl.Expr | str) -> pl.Expr:
 
 
 def _interval_widths(row: Row, z: float) -> Terms:
-    """Return spread, for Wilson's limits, factor, for other quotients, and bound, for both."""
+    """Return spread, factor and bound, from which _interval_limits computes the limits.
+
+    spread is t^2 / (effective sample size), for Wilson's limits. factor, for other quotients, is
+    the ratio of the upper limit to the value. bound, for both, keeps the limits from being too
+    narrow: the lower limit is at most bound, or value x bound for other quotients.
+    """
     value, error, concentration = row("value"), row("interval_error"), row("concentration")
     squared_t, variance = squared_t_quantile(row("freedom"), z), value * (1 - value)
     # Exact matches are either right or wrong, so the sample is worth no more than its weights.

@@ -118,7 +118,10 @@ def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[C
 
 
 def _split_arrays(frame: DataFrame, arrays: Column, kind: str) -> list[Column]:
-    """Split a column of arrays into columns, as many as in one row; Spark checks the other rows."""
+    """Return one column per element of `arrays`, as many as one row has; Spark checks the others.
+
+    `kind` is the name of their Spark type: "array", or "vectorudt" for vectors of pyspark.ml.
+    """
     from pyspark.sql import functions
 
     if kind == "vectorudt":

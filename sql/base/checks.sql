@@ -297,7 +297,7 @@ CREATE OR REPLACE MACRO clustereval._valid_beta(beta, query_text) AS
     ELSE query_text
   END;
 
--- x, the weight beta of recall, as DOUBLE. Raises an error unless it is a number >= 0.
+-- x, the weight beta of recall, as DOUBLE. Raises an error unless it is >= 0 and < 1e150.
 CREATE OR REPLACE MACRO clustereval._check_beta(x) AS
   CASE
     WHEN x IS NULL OR NOT (x >= 0 AND x < 1e150)

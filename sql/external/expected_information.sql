@@ -57,9 +57,9 @@ CREATE OR REPLACE MACRO clustereval._overlap_sum_stride(deviation) AS
   CASE WHEN deviation < 6 THEN 1.0 ELSE floor(deviation / 1.5) END;
 
 -- Number of overlaps on one side of the central overlap at which the sum is evaluated: every
--- stride-th one up to possible_distance, that to the last possible overlap. Overlaps more than 9.5
--- deviations away have less than 1e-15 of the probability. The 8 is for small clusters, whose
--- overlap is skewed to the right like a Poisson variable.
+-- stride-th one up to 9.5 deviations away, and at most possible_distance away. Overlaps that are
+-- farther away have less than 1e-15 of the probability. If deviation is small, 8 is added, because
+-- the overlap of small clusters is skewed to the right like a Poisson variable.
 CREATE OR REPLACE MACRO clustereval._count_overlap_nodes(deviation, possible_distance) AS
   floor(
     LEAST(9.5 * deviation + CASE WHEN deviation < 6 THEN 8.0 ELSE 0.0 END, possible_distance)
@@ -269,9 +269,10 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
   FROM plans
   JOIN ranges ON ranges.n_nodes = CAST(below + above + 1 AS BIGINT);
 
--- One row per distinct pair of sizes (n, a, b) with its expectations: its terms of the expected
--- mutual information (emi) and of the expected conditional entropies. Each stage has only the
--- columns that later stages need, since every column takes time.
+-- One row per distinct pair of sizes: n, a, b, and one such pair's terms of the expectations: emi,
+-- expected_label_entropy_given_cluster and expected_cluster_entropy_given_label. nodes: rows of
+-- _overlap_nodes. Each stage has only the columns that later stages need, since every column takes
+-- time.
 CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
   -- Overlaps x1 to x4 of the 2 x 2 table at each node, and their means m1 to m4.
   WITH tables AS (

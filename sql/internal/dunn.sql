@@ -32,9 +32,9 @@ CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
     THEN clustereval._dunn_ratio(n, n_clusters, separation, diameter)
   END;
 
--- The columns of dunn_index, one row per partition. statistics has its counts and, for each kind of
--- index, the smallest separation of its clusters and their largest diameter. Unless the option
--- generalized is TRUE, the columns gdi_11 to gdi_63 are NULL.
+-- One row per partition: the counts, dunn_index, centroid_dunn_index, max_diameter, min_separation,
+-- and gdi_11 to gdi_63, which are NULL unless generalized is TRUE. statistics has the counts and,
+-- for each kind, the smallest separation of the clusters and their largest diameter.
 CREATE OR REPLACE MACRO clustereval._dunn_indices(statistics, generalized) AS TABLE
   SELECT
     partition_key, total AS n, n_dropped, n_noise, n_clusters,

@@ -177,7 +177,11 @@ class DistanceSums:
     def _add_distances(
         self, own: Floats, overall: Floats, numbers: Integers, squares: Floats
     ) -> None:
-        """Add the distances `own` and `overall` (m,) and the sums `squares` to the totals."""
+        """Add the distances of points (m,) to the totals of their clusters, and update the radii.
+
+        `own` and `overall` are distances to the centers of the cluster and of the partition.
+        `squares` (k, d) are sums of squares of each coordinate in each cluster.
+        """
         k = len(self._centers)
         terms = own if self._distance[0] == "sqeuclidean" else own**2
         found, order = np.zeros(k), np.argsort(numbers, kind="stable")
