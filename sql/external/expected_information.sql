@@ -245,6 +245,7 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
       clustereval._central_overlap_offset(center, n, a, b) AS center_offset
     FROM centers
   ),
+  -- The digits of numbers to the base 12.
   digits AS (
     SELECT 0 AS digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3
     UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7

@@ -107,6 +107,11 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
   label_sizes AS (SELECT *, 1 AS copies FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
   sized_cells AS (SELECT * FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes)),
+  -- CTEs, since to_sql leaves out those that nothing reads.
+  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
+  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
+  cell_totals AS (SELECT * FROM clustereval._cell_totals(row_counts, sized_cells)),
+  match_totals AS (SELECT * FROM clustereval._match_totals(sized_cells)),
   expected_totals AS (
     SELECT * FROM clustereval._expected_totals(row_counts, label_sizes, cluster_sizes)
   ),
@@ -132,13 +137,12 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
       expected.emi, expected.expected_label_entropy_given_cluster,
       expected.expected_cluster_entropy_given_label
     FROM row_counts AS counts
-    LEFT JOIN clustereval._label_totals(label_sizes) AS labels
+    LEFT JOIN label_totals AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN clustereval._cluster_totals(cluster_sizes) AS clusters
+    LEFT JOIN cluster_totals AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN clustereval._cell_totals(row_counts, sized_cells) AS cells
-      ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN clustereval._match_totals(sized_cells) AS matches
+    LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN match_totals AS matches
       ON matches.partition_key IS NOT DISTINCT FROM counts.partition_key
     -- The one that is not named is not bound.
     LEFT JOIN query_table(CASE WHEN adjusted THEN 'expected_totals' ELSE 'no_totals' END)

@@ -8,9 +8,9 @@
 -- Links
 ---------------------------------------------------------------------------------------------------
 
--- The links of _cluster_overlaps, with counts_before and counts_after, TRUE if the link counts for
--- the cluster of that run; and n_parts and n_sources, the links that count for the old and for the
--- new cluster.
+-- The links of _cluster_overlaps, marked if they count for a cluster: counts_before and
+-- counts_after, TRUE if the link counts for the cluster of that run; and n_parts and n_sources, the
+-- links that count for the old and for the new cluster.
 CREATE OR REPLACE MACRO clustereval._cluster_links(overlap_rows, min_share) AS TABLE
   -- Links, marked if they count for either cluster.
   WITH counted AS (
