@@ -1,8 +1,8 @@
 """A ``to_sql`` step that removes joins that do not affect the result of a SELECT.
 
-A join to a CTE with grouped rows is removed if the join does not change the rows of the SELECT and
-the columns of the CTE are never read. Anything that is needed only for these columns is removed as
-well.
+A join to a CTE or a subquery with grouped rows is removed if the join does not change the rows of
+the SELECT and its columns are never read. Anything that is needed only for these columns is removed
+as well.
 """
 
 from __future__ import annotations
@@ -99,11 +99,14 @@ def drop_unread_joins(select: exp.Select, known: Mapping[str, Groups]) -> None:
 def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Groups]) -> bool:
     """Return whether a join can be removed because it changes no rows and is not read elsewhere."""
     source, condition = join.this, join.args.get("on")
-    if not isinstance(source, exp.Table) or source.name not in known or condition is None:
+    is_query = isinstance(source, exp.Subquery)
+    groups = _groups_of(source.this, known) if is_query else known.get(source.name)
+    if groups is None or condition is None:
         return False
-    name, groups = source.alias_or_name, known[source.name]
+    name = source.alias_or_name
     inside = {id(node) for node in condition.walk()}
-    own_nodes = select.walk(prune=lambda node: isinstance(node, exp.With))
+    # A query that is joined cannot read the columns of another.
+    own_nodes = select.walk(prune=lambda node: isinstance(node, exp.With) or _is_source(node))
     read = (x for x in own_nodes if isinstance(x, exp.Column) and id(x) not in inside)
     if any(column.table in ("", name) for column in read):
         return False
@@ -125,6 +128,11 @@ def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Gro
             for own, other in pairs
         )
     )
+
+
+def _is_source(node: exp.Expr) -> bool:
+    """Return whether a node is a query whose rows a SELECT reads."""
+    return isinstance(node, exp.Subquery) and isinstance(node.parent, exp.From | exp.Join)
 
 
 def _equated_columns(condition: exp.Expr, table: str) -> Iterator[tuple[exp.Column, exp.Column]]:

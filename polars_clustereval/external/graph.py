@@ -173,7 +173,7 @@ def graph_report(
     [(5, 5, 0.0, 0.8, 0.7)]
     """
     check_resolution(resolution)
-    columns, options = pass_arguments_to(GraphColumns), pass_arguments_to(LabelOptions)
+    columns, options = pass_arguments_to(GraphColumns), pass_arguments_to(LabelOptions, weight=None)
     graph = read_graph(frame, edges, columns, options, (*_GRAPH_COUNTS, *_GRAPH_SCORES))
     keys = list(graph.keys)
     sums = graph.sums(resolution)
@@ -253,7 +253,7 @@ def graph_cluster_report(
     [(1, 4, 4, 1, 2), (2, 1, 0, 0, 0)]
     """
     check_max_diameter_nodes(max_diameter_nodes)
-    columns, options = pass_arguments_to(GraphColumns), pass_arguments_to(LabelOptions)
+    columns, options = pass_arguments_to(GraphColumns), pass_arguments_to(LabelOptions, weight=None)
     graph = read_graph(frame, edges, columns, options, _GRAPH_CLUSTER_COLUMNS)
     rows = graph.components.filter(pl.col("cluster").is_not_null())
     diameters = graph.diameters(int(max_diameter_nodes))
@@ -324,7 +324,7 @@ def graph_node_report(
     >>> report.filter(id="d").select("degree", "node_degree", "n_bridges").rows()
     [(2, 1, 1)]
     """
-    columns, options = pass_arguments_to(GraphColumns), pass_arguments_to(LabelOptions)
+    columns, options = pass_arguments_to(GraphColumns), pass_arguments_to(LabelOptions, weight=None)
     graph = read_graph(frame, edges, columns, options, _GRAPH_NODE_COLUMNS)
     bridges = graph.tree_edges.filter("is_bridge")
     ends = pl.concat([bridges.select(node="low"), bridges.select(node="high")])
@@ -407,7 +407,7 @@ def graph_edge_report(
     >>> report.filter("is_bridge").select("left", "right", "cluster").rows()
     [('c', 'd', 1)]
     """
-    columns, options = pass_arguments_to(GraphColumns), pass_arguments_to(LabelOptions)
+    columns, options = pass_arguments_to(GraphColumns), pass_arguments_to(LabelOptions, weight=None)
     graph = read_graph(frame, edges, columns, options, _GRAPH_EDGE_COLUMNS)
     rows = graph.edges
     # Lists and structs can be ranked, but not compared by <=.

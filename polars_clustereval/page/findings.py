@@ -325,7 +325,7 @@ def _describe_largest(
     known = largest.cast({"cluster": profile.schema["cluster"]})
     described = describe_clusters(profile.join(known, on="cluster", how="semi"), show_number)
     nothing = "nothing: no column differs by a v-test of 2 or more"
-    return {name: described.get(name, nothing) for name in map(str, largest["cluster"])}
+    return {name: described.get(name, nothing) for name in map(str, largest["cluster"].to_list())}
 
 
 #: The reports from which pictures of points are drawn.

@@ -92,7 +92,7 @@ CREATE OR REPLACE MACRO clustereval._closest_label_totals(sized_cells) AS TABLE
   GROUP BY partition_key;
 
 -- One row per partition_key with a sum over its clusters: closest_clusters, the sum over clusters
--- of the best Jaccard index.
+-- of the best Jaccard index. Singletons, with cluster NULL, are clusters with one label each.
 CREATE OR REPLACE MACRO clustereval._closest_cluster_totals(sized_cells) AS TABLE
   -- The best Jaccard index of each cluster with a label.
   WITH closest AS (

@@ -155,11 +155,12 @@ CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   -- The upper half mirrors the lower half.
   SELECT 192.0 - position, -weight FROM lower;
 
--- Sizes of labels and clusters, reduced to fewer: partition_key, is_label, size (rows) and
--- multiplicity. In each range 64 .. 128, 128 .. 256, ... with more than 32 sizes of a partition and
--- side, 18 whole numbers replace the sizes. Their multiplicities are real numbers that give the
--- same sum of any polynomial of degree 17 over the sizes, and to 1e-14 the same sum of the terms of
--- the expected mutual information. In both tables, a row stands for copies labels or clusters.
+-- Sizes of labels and clusters, reduced to fewer, which bounds the number of pairs of sizes:
+-- partition_key, is_label, size (rows) and multiplicity. In each range 64 .. 128, 128 .. 256, ...
+-- with more than 32 sizes of a partition and side, 18 whole numbers replace the sizes. Their
+-- multiplicities are real numbers that give the same sum of any polynomial of degree 17 over the
+-- sizes, and to 1e-14 the same sum of the terms of the expected mutual information. In both tables,
+-- a row stands for copies labels or clusters.
 CREATE OR REPLACE MACRO clustereval._reduced_sizes(label_sizes, cluster_sizes) AS TABLE
   -- Sizes of labels and of clusters in one column.
   WITH all_sizes AS (

@@ -91,8 +91,7 @@ CREATE OR REPLACE MACRO clustereval._cell_links(n, label_size, cluster_size) AS
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- The fields of _pairs_of_sums, and links of
--- multinomial_adjusted_rand_score.
+-- The fields of _pairs_of_sums, and links of multinomial_adjusted_rand_score.
 CREATE OR REPLACE MACRO clustereval._linked_pair_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],

@@ -107,7 +107,6 @@ CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS T
   label_sizes AS (SELECT *, 1 AS copies FROM clustereval._label_sizes(cells)),
   cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
   sized_cells AS (SELECT * FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes)),
-  -- CTEs, since to_sql leaves out those that nothing reads.
   label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
   cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
   cell_totals AS (SELECT * FROM clustereval._cell_totals(row_counts, sized_cells)),

@@ -115,11 +115,11 @@ CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
   )[1];
 
 -- Aggregate: total, n_labels, n_clusters and the statistics of this file, as one struct.
--- in_majority_labels and in_majority_clusters are rows with the majority label of their cluster, and
--- in the majority cluster of their label. matched_rows, precision_rows, recall_rows and similar_rows
--- are sums over rows of the best F1 score of the row's label with any cluster, of B-cubed precision
--- and recall, and of element-centric similarity. exact_matches is the number of labels that have the
--- same rows as a cluster.
+-- in_majority_labels and in_majority_clusters are rows with the majority label of their cluster,
+-- and in the majority cluster of their label. matched_rows, precision_rows, recall_rows and
+-- similar_rows are sums over rows of the best F1 score of the row's label with any cluster, of
+-- B-cubed precision and recall, and of element-centric similarity. exact_matches is the number of
+-- labels that have the same rows as a cluster.
 CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],

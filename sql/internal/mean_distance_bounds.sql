@@ -627,6 +627,7 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_bounds(
   refined AS NOT MATERIALIZED (
     SELECT * FROM clustereval._refined_targets(screened, clusters, moments)
   )
+  -- The CTE that query() does not name is neither bound nor run.
   SELECT row_no, number, target, lower, upper
   FROM query(CASE plain_distance
     WHEN 'euclidean' THEN 'SELECT * FROM refined' ELSE 'SELECT * FROM bounded'

@@ -457,6 +457,7 @@ CREATE OR REPLACE MACRO clustereval._exact_means(
   sorted_sums AS NOT MATERIALIZED (
     SELECT * FROM clustereval._sorted_distance_sums(queries, members, clusters, target_lists)
   ),
+  -- CTEs that query() does not name are neither bound nor run.
   sums AS NOT MATERIALIZED (
     SELECT * FROM query(CASE plain_distance
       WHEN 'cityblock' THEN 'SELECT * FROM sorted_sums' ELSE 'SELECT * FROM direct_sums'

@@ -130,6 +130,16 @@ def test_what_is_not_asked_for_is_not_computed(dialect: str) -> None:
     some = ce.to_sql("external_report", dialect=dialect, **asked, **LABELS)
     assert "expected" not in some
     assert "pairs" not in some
+    # Its joins read subqueries, not CTEs.
+    pairs = ce.to_sql(
+        "entity_resolution_report",
+        dialect=dialect,
+        metrics=["pair_precision"],
+        compact=True,
+        **LABELS,
+    )
+    assert "entropy" not in pairs
+    assert "closest" not in pairs
 
 
 @pytest.mark.parametrize(

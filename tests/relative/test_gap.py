@@ -586,5 +586,8 @@ def test_missing_columns() -> None:
         ce.gap_statistic(observed, reference.drop("k"), "number")
     with pytest.raises(ce.ClusterEvalError, match="reference_set: column 'reference_set' not"):
         ce.gap_statistic(observed, reference)
+    # The names of both tables come first.
+    with pytest.raises(ce.ClusterEvalError, match="reference: column 'ssw' not found"):
+        ce.gap_statistic(observed.with_columns(k=True), reference.drop("ssw"))
     with pytest.raises(ce.ClusterEvalError, match="expected a Polars DataFrame or LazyFrame"):
         ce.gap_statistic(observed, [1, 2])  # type: ignore[arg-type]
