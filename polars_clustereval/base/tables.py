@@ -130,7 +130,7 @@ def pass_arguments_to(make: Callable[..., Options], **others: object) -> Options
     `make` is a class, a function that checks its arguments, or another table. It gets each argument
     of the table function that has a parameter of the same name, so a new option of many tables is
     declared in their signatures and in `make`, and is not handed on by name. `others` replace
-    arguments.
+    arguments. The caller is a table function or a chart, or a function that these alone call.
     """
     arguments = {**_CALL.get(), **others}
     return make(**{x: arguments[x] for x in inspect.signature(make).parameters if x in arguments})

@@ -585,6 +585,7 @@ def gap_statistic(
         raise ClusterEvalError(f"se_factor: expected a number >= 0, got {show_value(se_factor)}")
     lazy, other = check_frame(frame), check_frame(reference)
     keys: dict[str, str] = check_partition_keys(lazy, partition_by, ("k", *_GAP_COLUMNS))
+    # read_sweep checks them too, but only after the reference set and the first table's k.
     for table, parameter in ((lazy, "frame"), (other, "reference")):
         names = table.collect_schema().names()
         check_column_names([*keys.values(), "k", "ssw"], parameter, names)
