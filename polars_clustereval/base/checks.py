@@ -475,10 +475,10 @@ def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataTyp
 
 
 def _is_alike(given: Any, dtype: Any) -> bool:
-    """Return whether a value of the Polars type `given` can equal a value of the type `dtype`.
+    """Return False if only one of two Polars types is a Boolean, a list or a struct.
 
-    Polars casts Booleans to numbers, and lists and structs to other types, without raising an
-    error.
+    Polars casts these to other types without raising an error. Other types count as alike, because
+    the caller casts the value.
     """
     lists = pl.List, pl.Array
     if isinstance(given, lists) and isinstance(dtype, lists):

@@ -213,7 +213,10 @@ def _render_limits(
 
 
 def _render_reasons(part: pl.DataFrame) -> str:
-    """Return the reasons why metrics of a clustering have no value or no interval."""
+    """Return why metrics of `part` have no value or no interval, as lines below an empty line.
+
+    The result is empty if `part` has no column reason, or only NULL in it.
+    """
     if "reason" not in part.columns:
         return ""
     groups: dict[tuple[str, bool], list[str]] = {}

@@ -262,7 +262,11 @@ def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
 
 
 def flag_groups(groups: pl.LazyFrame, options: LabelOptions) -> pl.LazyFrame:
-    """Return `groups` with copies, n_dropped and n_noise (see ContingencyTable)."""
+    """Return `groups` with copies, n_dropped and n_noise (see ContingencyTable).
+
+    For noise that counts as singletons, cluster becomes NULL and n becomes 1. n_dropped counts only
+    rows with a NULL label or cluster, not noise.
+    """
     noisy = is_noise(groups, options.noise)
     n, zero, one = pl.col("n"), pl.lit(0, pl.Int64), pl.lit(1, pl.Int64)
     complete = pl.col("label").is_not_null() & pl.col("cluster").is_not_null()

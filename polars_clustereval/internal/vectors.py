@@ -325,10 +325,11 @@ def _repeat_zero(n: pl.Expr) -> pl.Expr:
 
 
 def _fill_entries() -> pl.Expr:
-    """Return the coordinates of a sparse vector, including zeros, up to its last entry.
+    """Return the coordinates of a sparse vector, including zeros, up to its largest index.
 
-    The expression is for list.eval of a list of alternating indices and coordinates, with the
-    indices in any order. _pad_vector appends the zeros after the last entry.
+    The expression is for list.eval of a list of alternating indices and coordinates. The indices
+    are counted from 0, each occurs only once, and they may have any order.
+    _pad_vector appends the zeros after the last entry.
     """
     index = pl.element().gather_every(2).cast(pl.Int64)
     coordinate = pl.element().gather_every(2, 1).sort_by(index)

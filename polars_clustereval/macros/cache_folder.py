@@ -74,7 +74,10 @@ def _absolute(variable: str) -> Path | None:
 
 
 def _find_home() -> Path:
-    """Return the user's home folder, from HOME if that is absolute, else from the system."""
+    """Return the user's home folder, from HOME if that is absolute, else from the system.
+
+    Raises an OSError if there is none. On Windows, HOME is not read.
+    """
     if sys.platform == "win32":
         return Path.home()
     import pwd  # Windows has none

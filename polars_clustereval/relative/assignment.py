@@ -157,9 +157,10 @@ def assigned_points(
 def _assign_batch(
     batch: pl.DataFrame, points: Points, centers: _Centers
 ) -> tuple[Integers, Floats]:
-    """Return the nearest centers (m,) of a batch of m points, and the distances to these centers.
+    """Return the rows (m,) of the nearest centers of m points in centers.table, and the distances.
 
-    The batch contains the vectors x and, if there are partition columns, the column place.
+    Raises the errors of invalid points and centers. The batch contains the
+    vectors x and, if there are partition columns, the column place.
     """
     numbers, distances = np.zeros(batch.height, np.int64), np.zeros(batch.height)
     if not batch.height:

@@ -55,7 +55,7 @@ _SCHEMA = pl.Schema(
 
 
 class _SharedPoints(NamedTuple):
-    """The q cells, each stored as a pair of clusters that share points."""
+    """All q pairs of clusters that share points, sorted by whole and then by reduced."""
 
     #: (q,): number of the cluster of the whole clustering.
     whole: Integers
@@ -87,7 +87,10 @@ def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats
 def _mean_distances_of_cells(
     part: Partition, cells: _SharedPoints, reduced: Integers, distance: Distance
 ) -> Floats:
-    """Return, for each of the q cells, the mean distance between the points of the two clusters."""
+    """Return, for each of the q cells, the mean distance between the points of the two clusters.
+
+    `reduced` (m,) is the number of the reduced cluster of each point of `part`.
+    """
     sizes = np.bincount(reduced)
     ends = np.cumsum(sizes)[:-1]
     members = np.split(part.x[np.argsort(reduced, kind="stable")], ends)

@@ -140,7 +140,8 @@ CREATE OR REPLACE MACRO clustereval._count_as_text(n, noun) AS
 -- Normal quantile
 ---------------------------------------------------------------------------------------------------
 
--- q times the quotient of two polynomials in r = 0.180625 - q^2, for 0 <= q <= 0.425 (AS 241).
+-- The standard normal quantile of 0.5 + q, for 0 <= q <= 0.425, where r = 0.180625 - q^2: q times
+-- the quotient of two polynomials in r (AS 241).
 CREATE OR REPLACE MACRO clustereval._central_normal_quantile(q, r) AS
   q * (((((((2.5090809287301226727e3 * r + 3.3430575583588128105e4) * r
     + 6.7265770927008700853e4) * r + 4.5921953931549871457e4) * r

@@ -349,9 +349,9 @@ CREATE OR REPLACE MACRO clustereval._sum_ordered_pairs(counts) AS
     clustereval._histogram_sizes(counts), lambda __ce_n: clustereval._count_ordered_pairs(__ce_n)
   ));
 
--- {total, tp, fp, fn, tn, fn_minus_fp} as DOUBLE, from {total, cells, labels, clusters}: the number
--- of rows, and the ordered pairs of rows in the same cell, label and cluster. fn_minus_fp is
--- computed from integers.
+-- {total, tp, fp, fn, tn, fn_minus_fp}: the number of rows, and unordered pairs of rows as DOUBLE,
+-- from {total, cells, labels, clusters}: the number of rows, and the ordered pairs of rows in the
+-- same cell, label and cluster. fn_minus_fp is computed from integers.
 CREATE OR REPLACE MACRO clustereval._pairs_of_sums(sums) AS
   list_transform(
     [sums],

@@ -84,6 +84,7 @@ CREATE OR REPLACE MACRO clustereval._memberships(tbl, id, member, partition_by, 
 
 -- One row per group of ids with the same labels and clusters: partition_key; the sorted lists
 -- label_set and cluster_set, NULL for ids that are not in that table; and n, the number of ids.
+-- labels, clusters: rows of _memberships.
 CREATE OR REPLACE MACRO clustereval._cover_groups(labels, clusters) AS TABLE
   WITH sets AS (
     SELECT

@@ -96,7 +96,7 @@ CREATE OR REPLACE MACRO clustereval._entity_terms(
   FROM rates;
 
 -- One row per partition: precision_slope and recall_slope, the derivatives of the B-cubed F score
--- at the estimates of precision and recall, 0 if both are 0.
+-- at the estimates of precision and recall, 0 if both are 0. entities: rows of _entity_terms.
 CREATE OR REPLACE MACRO clustereval._bcubed_slopes(entities, beta) AS TABLE
   WITH means AS (
     SELECT
