@@ -152,6 +152,7 @@ if TYPE_CHECKING:
     from .relative.choosing_k import choose_k, elbow
     from .relative.column_removal import column_stability
     from .relative.cross_validation import cross_validation
+    from .relative.differences import external_differences
     from .relative.drift import run_drift
     from .relative.gap import gap_statistic, uniform_reference
     from .relative.intervals import external_intervals
@@ -212,6 +213,7 @@ __all__ = [
     "exact_match_recall",
     "expected_mutual_info",
     "external_cluster_report",
+    "external_differences",
     "external_findings",
     "external_intervals",
     "external_label_report",

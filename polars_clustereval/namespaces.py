@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from .relative.choosing_k import choose_k, elbow
     from .relative.column_removal import column_stability
     from .relative.cross_validation import cross_validation
+    from .relative.differences import external_differences
     from .relative.drift import run_drift
     from .relative.gap import gap_statistic, uniform_reference
     from .relative.intervals import external_intervals
@@ -150,6 +151,7 @@ class ClusterEval:
         choose_k = _method(choose_k)
         column_stability = _method(column_stability)
         cross_validation = _method(cross_validation)
+        external_differences = _method(external_differences)
         run_drift = _method(run_drift)
         uniform_reference = _method(uniform_reference)
         gap_statistic = _method(gap_statistic)

@@ -55,6 +55,7 @@
 .read relative/gap.sql
 .read relative/choosing_k.sql
 .read relative/intervals.sql
+.read relative/differences.sql
 .read relative/record_sample.sql
 .read relative/label_sample.sql
 .read relative/stability.sql

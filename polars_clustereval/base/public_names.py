@@ -122,6 +122,7 @@ TABLES = {
     "choose_k": "relative.choosing_k",
     "column_stability": "relative.column_removal",
     "cross_validation": "relative.cross_validation",
+    "external_differences": "relative.differences",
     "run_drift": "relative.drift",
     "uniform_reference": "relative.gap",
     "gap_statistic": "relative.gap",

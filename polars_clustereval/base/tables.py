@@ -42,6 +42,7 @@ Kind: TypeAlias = Literal[
     "replication",  # a cluster of its own and a predicted one per row
     "runs",  # an id, a run and a cluster per row
     "runs and one of them",
+    "paired labels",  # a label and two clusters per row
     "resamples",  # two clusters and a resample per row
     "removed columns",
     "two runs",  # two frames with an id and a cluster per row

@@ -152,18 +152,18 @@ def _mean_of_rows(x: pl.Expr) -> pl.Expr:
     return pl.when(x.null_count() == 0).then(mean)
 
 
-def _covariances(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the covariances c00 to c22 of the rows' influences for each partition and family.
+def centered_influences(table: ContingencyTable) -> pl.LazyFrame:
+    """Return one row per cell and family: label, cluster, rows, and the influences i0, i1 and i2.
 
-    A covariance is NULL if one of its statistics has no derivative. The influences are centered
-    first to avoid cancellation.
+    The influences have the mean 0 over the rows. They are NULL in all cells if a statistic has no
+    derivative.
     """
     by = [*table.keys, "family"]
     cells = _cells_with_squares(table)
     families = [
         cells.select(
             *table.keys,
-            "rows",
+            *("label", "cluster", "rows"),
             pl.lit(family).alias("family"),
             *(
                 as_expression(x).alias(f"i{i}")
@@ -174,14 +174,22 @@ def _covariances(table: ContingencyTable) -> pl.LazyFrame:
     ]
     influences = pl.concat(families)
     means = aggregate_by(influences, by, {f"m{i}": _mean_of_rows(pl.col(f"i{i}")) for i in _PLACES})
-    centered = influences.join(means, on=by, nulls_equal=True).with_columns(
-        pl.col(f"i{i}") - pl.col(f"m{i}") for i in _PLACES
+    centered = influences.join(means, on=by, nulls_equal=True)
+    return centered.select(
+        *(*by, "label", "cluster", "rows"), *(pl.col(f"i{i}") - pl.col(f"m{i}") for i in _PLACES)
     )
+
+
+def _covariances(table: ContingencyTable) -> pl.LazyFrame:
+    """Return the covariances c00 to c22 of the rows' influences for each partition and family.
+
+    A covariance is NULL if one of its statistics has no derivative.
+    """
     products = {
         f"c{i}{j}": _mean_of_rows(pl.col(f"i{i}") * pl.col(f"i{j}"))
         for i, j in combinations_with_replacement(_PLACES, 2)
     }
-    return aggregate_by(centered, by, products)
+    return aggregate_by(centered_influences(table), [*table.keys, "family"], products)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -333,6 +341,18 @@ def _bcubed_quotients(row: Row, beta: float) -> dict[str, Quotient]:
     return {"bcubed_f_score": score}
 
 
+def metric_quotients(average_method: str, beta: float, *, adjusted: bool) -> dict[str, Quotient]:
+    """Return all metrics that have derivatives, keyed by name (see external_report)."""
+    beta = float(beta)
+    return {
+        **_linear_metrics(pl.col),
+        **_pair_quotients(pl.col, beta),
+        **association_quotients(pl.col),
+        **_information_quotients(pl.col, average_method, beta, adjusted=adjusted),
+        **_bcubed_quotients(pl.col, beta),
+    }
+
+
 # ----------------------------------------------------------------------------------------------
 # Standard errors
 # ----------------------------------------------------------------------------------------------
@@ -365,7 +385,7 @@ def _standard_error() -> pl.Expr:
     return pl.when(defined).then(pl.when(is_constant).then(0.0).otherwise(rounded))
 
 
-def _metric_facts(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl.LazyFrame:
+def metric_bounds(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl.LazyFrame:
     """Return one row per metric, in the order of `names`: its place, family, is_linear and bounds.
 
     The family is NULL for a metric without a derivative. The bounds are least and greatest, a
@@ -388,10 +408,10 @@ def _metric_facts(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl
     return pl.LazyFrame(rows, schema, orient="row")
 
 
-def _long_metrics(
+def long_metrics(
     report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, Quotient]
 ) -> pl.LazyFrame:
-    """Return metric, value, g0, g1 and g2 of each metric and partition, with total, fp and fn.
+    """Return metric, value, g0, g1 and g2 of each metric and partition, with four of its counts.
 
     The gradient is NULL if the metric is not in `quotients` or if the denominator of the quotient
     is 0.
@@ -409,7 +429,8 @@ def _long_metrics(
         )
         for name in names
     ]
-    rows = report.select(*keys, "total", "fp", "fn", metric_row=pl.concat_list(structs))
+    columns = ("total", "n_dropped", "fp", "fn")
+    rows = report.select(*keys, *columns, metric_row=pl.concat_list(structs))
     score = ratio(pl.col("top"), pl.col("bottom"))
     slopes = {
         f"g{i}": ratio(pl.col(f"t{i}") - pl.col(f"b{i}") * score, pl.col("bottom")) for i in _PLACES
@@ -516,19 +537,13 @@ def external_intervals(
     z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
     options = pass_arguments_to(LabelOptions)
     table = read_contingency_table(frame, label, cluster, options, _INTERVAL_COLUMNS).cache_groups()
-    names, beta = list(scores), float(beta)
-    quotients = {
-        **_linear_metrics(pl.col),
-        **_pair_quotients(pl.col, beta),
-        **association_quotients(pl.col),
-        **_information_quotients(pl.col, average_method, beta, adjusted=adjusted),
-        **_bcubed_quotients(pl.col, beta),
-    }
+    names = list(scores)
+    quotients = metric_quotients(average_method, beta, adjusted=adjusted)
     keys: list[str] = list(table.keys)
     report = score_partitions(table, scores, adjusted=need_expectation(scores))
-    values = _long_metrics(report, keys, names, quotients)
+    values = long_metrics(report, keys, names, quotients)
     intervals = (
-        values.join(_metric_facts(names, quotients), on="metric")
+        values.join(metric_bounds(names, quotients), on="metric")
         .join(_covariances(table), on=[*keys, "family"], how="left", nulls_equal=True)
         .with_columns(margin=z * _standard_error(), std_error=_standard_error())
         .with_columns(**_limits())
@@ -537,17 +552,23 @@ def external_intervals(
     return table.to_user_frame(frame, intervals.select(*keys, *_INTERVAL_COLUMNS))
 
 
-def _limits() -> Terms:
-    """Return the limits value - margin and value + margin, cut off at the metric's bounds."""
-    lower, upper = (pl.col("value") + sign * pl.col("margin") for sign in (-1, 1))
+def greatest_value() -> pl.Expr:
+    """Return the upper bound of a metric from the columns total and greatest, NULL without one.
+
+    An entropy, and any metric bounded by an entropy, is at most the entropy of n different labels.
+    """
     n, bound = to_double(pl.col("total")), pl.col("greatest")
     named = {"1": pl.lit(1.0), "n (n - 1)": n * (n - 1), "2 n": 2 * n}
-    # An entropy, and any metric bounded by an entropy, is at most the entropy of n different
-    # labels.
-    greatest = pl.coalesce(
+    return pl.coalesce(
         *(pl.when(bound == name).then(value) for name, value in named.items()),
         pl.when(bound.is_not_null()).then(n.log()),
     )
+
+
+def _limits() -> Terms:
+    """Return the limits value - margin and value + margin, cut off at the metric's bounds."""
+    lower, upper = (pl.col("value") + sign * pl.col("margin") for sign in (-1, 1))
+    greatest = greatest_value()
     return {
         "lower": pl.when(lower < pl.col("least")).then("least").otherwise(lower),
         "upper": pl.when(upper > greatest).then(greatest).otherwise(upper),

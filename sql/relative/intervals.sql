@@ -13,8 +13,8 @@
 -- Influences and their covariances
 ---------------------------------------------------------------------------------------------------
 
--- One row per contingency cell and family of statistics: partition_key; family; rows, those of the
--- cell; and i1, i2 and i3, the influence of each on the statistics of the family, up to a constant.
+-- One row per contingency cell and family of statistics: partition_key; label; cluster; family;
+-- rows, those of the cell; and i1, i2 and i3, the influence of each on the statistics of the family, up to a constant.
 -- Pairs: twice the share of the other rows with which a row forms such a pair, the projection of
 -- the exact counts of pairs, so it is right to first order for sums of squared shares. Information:
 -- the derivatives of the sums of p ln p. A singleton is alone in its cell, however many there are,
@@ -61,6 +61,8 @@ CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
   )
   SELECT
     partition_key,
+    label,
+    cluster,
     'pairs' AS family,
     rows,
     2.0 * clustereval._ratio(n - 1, total - 1) AS i1,
@@ -70,6 +72,8 @@ CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
   UNION ALL
   SELECT
     partition_key,
+    label,
+    cluster,
     'information',
     rows,
     clustereval._log_ratio(
@@ -82,6 +86,8 @@ CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
   UNION ALL
   SELECT
     partition_key,
+    label,
+    cluster,
     'bcubed',
     rows,
     2.0 * clustereval._ratio(n, cluster_size)
@@ -93,6 +99,8 @@ CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
   UNION ALL
   SELECT
     partition_key,
+    label,
+    cluster,
     'majority',
     rows,
     CASE
@@ -114,9 +122,9 @@ CREATE OR REPLACE MACRO clustereval._mean_of_rows(n, x) AS
     WHEN COUNT(x) = COUNT(*) THEN clustereval._compensated_sum(n * x) / CAST(SUM(n) AS DOUBLE)
   END;
 
--- One row per partition and family: c11, c12, ... c33, the covariances of the influences, NULL if a
--- statistic has no derivative. The influences are centered first, so that no digits cancel.
-CREATE OR REPLACE MACRO clustereval._covariances(cells) AS TABLE
+-- The rows of _influences, with influences whose mean over the rows is 0; they are NULL in all cells
+-- if a statistic has no derivative.
+CREATE OR REPLACE MACRO clustereval._centered_influences(cells) AS TABLE
   WITH influences AS (SELECT * FROM clustereval._influences(cells)),
   means AS (
     SELECT
@@ -127,20 +135,24 @@ CREATE OR REPLACE MACRO clustereval._covariances(cells) AS TABLE
       clustereval._mean_of_rows(rows, i3) AS m3
     FROM influences
     GROUP BY partition_key, family
-  ),
-  centered AS (
-    SELECT
-      cell.partition_key,
-      cell.family,
-      cell.rows,
-      cell.i1 - means.m1 AS i1,
-      cell.i2 - means.m2 AS i2,
-      cell.i3 - means.m3 AS i3
-    FROM influences AS cell
-    JOIN means
-      ON means.partition_key IS NOT DISTINCT FROM cell.partition_key
-      AND means.family = cell.family
   )
+  SELECT
+    cell.partition_key,
+    cell.label,
+    cell.cluster,
+    cell.family,
+    cell.rows,
+    cell.i1 - means.m1 AS i1,
+    cell.i2 - means.m2 AS i2,
+    cell.i3 - means.m3 AS i3
+  FROM influences AS cell
+  JOIN means
+    ON means.partition_key IS NOT DISTINCT FROM cell.partition_key
+    AND means.family = cell.family;
+
+-- One row per partition and family: c11, c12, ... c33, the covariances of the influences, NULL if a
+-- statistic has no derivative.
+CREATE OR REPLACE MACRO clustereval._covariances(cells) AS TABLE
   SELECT
     partition_key,
     family,
@@ -150,7 +162,7 @@ CREATE OR REPLACE MACRO clustereval._covariances(cells) AS TABLE
     clustereval._mean_of_rows(rows, i2 * i2) AS c22,
     clustereval._mean_of_rows(rows, i2 * i3) AS c23,
     clustereval._mean_of_rows(rows, i3 * i3) AS c33
-  FROM centered
+  FROM clustereval._centered_influences(cells)
   GROUP BY partition_key, family;
 
 ---------------------------------------------------------------------------------------------------

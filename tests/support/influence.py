@@ -35,8 +35,8 @@ def changed(cells: Sequence[Cell], place: int, by: int, **options: Any) -> dict[
     return exact(expanded(more), **options)
 
 
-def std_errors(cells: Sequence[Cell], **options: Any) -> dict[str, float]:
-    """The standard error of each metric that is defined."""
+def influences(cells: Sequence[Cell], **options: Any) -> dict[str, list[float]]:
+    """For each metric that is defined, the influence of a row of each cell; their mean is 0."""
     n = sum(rows for *_, rows in cells)
     pairs = [
         (changed(cells, i, 1, **options), changed(cells, i, -1, **options))
@@ -48,8 +48,37 @@ def std_errors(cells: Sequence[Cell], **options: Any) -> dict[str, float]:
             continue
         slopes = [n * (up[metric] - down[metric]) / 2 for up, down in pairs]
         mean = sum(slope * cell[2] for slope, cell in zip(slopes, cells, strict=True)) / n
-        squares = sum(
-            (slope - mean) ** 2 * cell[2] for slope, cell in zip(slopes, cells, strict=True)
-        )
-        found[metric] = math.sqrt(squares) / n
+        found[metric] = [slope - mean for slope in slopes]
     return found
+
+
+def std_errors(cells: Sequence[Cell], **options: Any) -> dict[str, float]:
+    """The standard error of each metric that is defined."""
+    n = sum(rows for *_, rows in cells)
+    return {
+        metric: math.sqrt(sum(x * x * cell[2] for x, cell in zip(of_cells, cells, strict=True))) / n
+        for metric, of_cells in influences(cells, **options).items()
+    }
+
+
+def paired_errors(cells: Sequence[tuple[Any, Any, Any, int]], **options: Any) -> dict[str, float]:
+    """The standard error of each difference, from cells (label, cluster_1, cluster_2, n)."""
+    total = sum(n for *_, n in cells)
+    sides = []
+    for side in (1, 2):
+        merged: dict[tuple[Any, Any], int] = {}
+        for cell in cells:
+            merged[cell[0], cell[side]] = merged.get((cell[0], cell[side]), 0) + cell[3]
+        found = influences([(*key, n) for key, n in merged.items()], **options)
+        places = [list(merged).index((cell[0], cell[side])) for cell in cells]
+        sides.append({metric: [x[i] for i in places] for metric, x in found.items()})
+    return {
+        metric: math.sqrt(
+            sum(
+                (x - y) ** 2 * cell[3]
+                for x, y, cell in zip(sides[0][metric], sides[1][metric], cells, strict=True)
+            )
+        )
+        / total
+        for metric in sides[0].keys() & sides[1].keys()
+    }

@@ -42,6 +42,7 @@ GIVEN: dict[Kind, tuple[object, ...]] = {
     "replication": ("label", "cluster"),
     "runs": ("id", "run", "cluster"),
     "runs and one of them": ("id", "run", "cluster", 0),
+    "paired labels": ("label", "cluster", "run"),
     "resamples": ("label", "cluster", "run"),
     "removed columns": ("vector", "cluster", "place", "label"),
 }

@@ -191,6 +191,7 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
         "replication": (rows, "label", "cluster"),
         "runs": (rows, "id", "run", "cluster"),
         "runs and one of them": (rows, "id", "run", "cluster", Given(0)),
+        "paired labels": (rows, "label", "cluster", "run"),
         "resamples": (rows, "label", "cluster", "run"),
         "removed columns": (rows, VECTOR, "cluster", "place", "label"),
         "two runs": (rows, later, "id", "cluster"),
@@ -205,7 +206,7 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
         "choose_k": (curve,),
         "gap_statistic": (curve, reference, "reference_set"),
     }
-    of_runs = registry.tables("runs", "runs and one of them", "resamples")
+    of_runs = registry.tables("runs", "runs and one of them", "paired labels", "resamples")
     return {
         table: TableCall(
             table,
