@@ -32,6 +32,7 @@ from polars_clustereval.external.contingency import (
 from polars_clustereval.external.report import external_scores, need_expectation, score_partitions
 
 from .intervals import (
+    PLACES,
     centered_influences,
     greatest_value,
     long_metrics,
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
     from polars_clustereval.external.gradients import Quotient
     from polars_clustereval.external.information import NormalizedMethod
 
-_SIDES = (1, 2)
-_PLACES = (0, 1, 2)
+_CLUSTERINGS = (1, 2)
 
 # ----------------------------------------------------------------------------------------------
 # Two contingency tables of the same rows
@@ -71,7 +71,7 @@ def pair_tables(groups: pl.LazyFrame, keys: dict[str, str], options: LabelOption
     A row counts if it has a label and both clusters, and is not noise that is left out.
     """
     schema = groups.collect_schema()
-    clusters = {side: f"cluster_{side}" for side in _SIDES}
+    clusters = {side: f"cluster_{side}" for side in _CLUSTERINGS}
     noisy = {x: equals_noise(pl.col(x), options.noise, schema[x]) for x in clusters.values()}
     counts = pl.all_horizontal(pl.col("label", *clusters.values()).is_not_null())
     if options.noise_as == "drop":
@@ -105,7 +105,7 @@ def _long_scores(
     rows = long_metrics(report, list(table.keys), list(scores), quotients)
     linear = [name for name, quotient in quotients.items() if quotient.is_linear]
     is_constant = ~pl.col("metric").is_in(linear) & (pl.col("fp") + pl.col("fn") == 0)
-    slopes = {f"g{i}_{side}": pl.when(is_constant).then(0.0).otherwise(f"g{i}") for i in _PLACES}
+    slopes = {f"g{i}_{side}": pl.when(is_constant).then(0.0).otherwise(f"g{i}") for i in PLACES}
     totals = ("total", "n_dropped") if side == 1 else ()
     return rows.select(
         *table.keys, "metric", *totals, pl.col("value").alias(f"value_{side}"), **slopes
@@ -115,7 +115,7 @@ def _long_scores(
 def _influence_on_score(side: int) -> pl.Expr:
     """Return a row's influence on the score of a clustering, from the gradient and influences."""
     terms = []
-    for i in _PLACES:
+    for i in PLACES:
         slope, influence = pl.col(f"g{i}_{side}"), pl.col(f"i{i}_{side}")
         terms.append(pl.when(slope == 0).then(0.0).otherwise(slope * influence))
     return sum(terms[1:], terms[0])
@@ -129,16 +129,16 @@ def _sum_squares(paired: PairedTables, gradients: pl.LazyFrame) -> pl.LazyFrame:
     """
     keys = list(paired.tables[0].keys)
     cells = paired.cells
-    for side, table in zip(_SIDES, paired.tables, strict=True):
+    for side, table in zip(_CLUSTERINGS, paired.tables, strict=True):
         influences = centered_influences(table).select(
             *(*keys, "family", "label"),
             pl.col("cluster").alias(f"cluster_{side}"),
-            *(pl.col(f"i{i}").alias(f"i{i}_{side}") for i in _PLACES),
+            *(pl.col(f"i{i}").alias(f"i{i}_{side}") for i in PLACES),
         )
         by = [*keys, "label", f"cluster_{side}", *(["family"] if side == 2 else [])]
         cells = join_small(cells, by, influences)
     rows = join_small(cells, [*keys, "family"], gradients)
-    first, second = (_influence_on_score(side) for side in _SIDES)
+    first, second = (_influence_on_score(side) for side in _CLUSTERINGS)
     rows = rows.select(
         *(*keys, "metric", "n"),
         square=(first - second) * (first - second),
@@ -165,12 +165,12 @@ def score_differences(
     facts = metric_bounds(names, quotients)
     first, second = (
         _long_scores(table, scores, quotients, side)
-        for side, table in zip(_SIDES, paired.tables, strict=True)
+        for side, table in zip(_CLUSTERINGS, paired.tables, strict=True)
     )
     values = first.join(second, on=[*keys, "metric"], nulls_equal=True).join(facts, on="metric")
     values = values.cache()
     gradients = values.filter(pl.col("family").is_not_null()).select(
-        *(*keys, "metric", "family"), *(f"g{i}_{side}" for i in _PLACES for side in _SIDES)
+        *(*keys, "metric", "family"), *(f"g{i}_{side}" for i in PLACES for side in _CLUSTERINGS)
     )
     sums = _sum_squares(paired, gradients)
     rows = values.join(sums, on=[*keys, "metric"], how="left", nulls_equal=True)
@@ -197,7 +197,7 @@ def score_differences(
 # Tables
 # ----------------------------------------------------------------------------------------------
 
-_COLUMNS = (
+_DIFFERENCE_COLUMNS = (
     "metric",
     "value_1",
     "value_2",
@@ -316,11 +316,13 @@ def external_differences(
     options = pass_arguments_to(LabelOptions)
     check_confidence(confidence)
     columns = {"label": label, "cluster_1": cluster_1, "cluster_2": cluster_2}
-    lazy, keys, values = check_columns(frame, columns, options, _COLUMNS)
+    lazy, keys, values = check_columns(frame, columns, options, _DIFFERENCE_COLUMNS)
     rows = lazy.select(*values, check_weight(lazy, options.weight, keys).alias("n"))
     groups = rows.group_by(*keys, *columns).agg(pl.col("n").sum())
     paired = pair_tables(groups, keys, options)
     quotients = metric_quotients(average_method, beta, adjusted=adjusted)
     differences = score_differences(paired, scores, quotients, confidence)
-    differences = differences.sort(*keys, "place", nulls_last=True).select(*keys, *_COLUMNS)
+    differences = differences.sort(*keys, "place", nulls_last=True).select(
+        *keys, *_DIFFERENCE_COLUMNS
+    )
     return paired.tables[0].to_user_frame(frame, differences)

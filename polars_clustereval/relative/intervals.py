@@ -142,7 +142,8 @@ _INFLUENCES = {
     BCUBED: _bcubed_influences,
     MAJORITY: _majority_influences,
 }
-_PLACES = (0, 1, 2)
+#: The numbers of the statistics of a family.
+PLACES = (0, 1, 2)
 
 
 def _mean_of_rows(x: pl.Expr) -> pl.Expr:
@@ -167,16 +168,16 @@ def centered_influences(table: ContingencyTable) -> pl.LazyFrame:
             pl.lit(family).alias("family"),
             *(
                 as_expression(x).alias(f"i{i}")
-                for i, x in zip(_PLACES, influences(pl.col), strict=True)
+                for i, x in zip(PLACES, influences(pl.col), strict=True)
             ),
         )
         for family, influences in _INFLUENCES.items()
     ]
     influences = pl.concat(families)
-    means = aggregate_by(influences, by, {f"m{i}": _mean_of_rows(pl.col(f"i{i}")) for i in _PLACES})
+    means = aggregate_by(influences, by, {f"m{i}": _mean_of_rows(pl.col(f"i{i}")) for i in PLACES})
     centered = influences.join(means, on=by, nulls_equal=True)
     return centered.select(
-        *(*by, "label", "cluster", "rows"), *(pl.col(f"i{i}") - pl.col(f"m{i}") for i in _PLACES)
+        *(*by, "label", "cluster", "rows"), *(pl.col(f"i{i}") - pl.col(f"m{i}") for i in PLACES)
     )
 
 
@@ -187,7 +188,7 @@ def _covariances(table: ContingencyTable) -> pl.LazyFrame:
     """
     products = {
         f"c{i}{j}": _mean_of_rows(pl.col(f"i{i}") * pl.col(f"i{j}"))
-        for i, j in combinations_with_replacement(_PLACES, 2)
+        for i, j in combinations_with_replacement(PLACES, 2)
     }
     return aggregate_by(centered_influences(table), [*table.keys, "family"], products)
 
@@ -375,7 +376,7 @@ def _standard_error() -> pl.Expr:
     """
     squares, products = (
         sum((_covariance_term(i, j) for i, j in pairs), pl.lit(0.0))
-        for pairs in (zip(_PLACES, _PLACES, strict=True), combinations(_PLACES, 2))
+        for pairs in (zip(PLACES, PLACES, strict=True), combinations(PLACES, 2))
     )
     variance = squares + 2 * products
     error = (variance.clip(0.0) / pl.col("total")).sqrt()
@@ -433,7 +434,7 @@ def long_metrics(
     rows = report.select(*keys, *columns, metric_row=pl.concat_list(structs))
     score = ratio(pl.col("top"), pl.col("bottom"))
     slopes = {
-        f"g{i}": ratio(pl.col(f"t{i}") - pl.col(f"b{i}") * score, pl.col("bottom")) for i in _PLACES
+        f"g{i}": ratio(pl.col(f"t{i}") - pl.col(f"b{i}") * score, pl.col("bottom")) for i in PLACES
     }
     return rows.explode("metric_row").unnest("metric_row").with_columns(**slopes)
 

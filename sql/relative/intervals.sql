@@ -14,14 +14,14 @@
 ---------------------------------------------------------------------------------------------------
 
 -- One row per contingency cell and family of statistics: partition_key; label; cluster; family;
--- rows, those of the cell; and i1, i2 and i3, the influence of each on the statistics of the family, up to a constant.
--- Pairs: twice the share of the other rows with which a row forms such a pair, the projection of
--- the exact counts of pairs, so it is right to first order for sums of squared shares. Information:
--- the derivatives of the sums of p ln p. A singleton is alone in its cell, however many there are,
--- so its cell has no such sum: the derivative of the entropy of the cluster given the label is
--- larger by 1, and that of B-cubed recall has a factor of 1 in place of 2. Majority: 1 in the
--- majority; NULL if a majority is tied, or is one singleton of several rows or none, because the
--- maximum has no derivative there.
+-- rows, those of the cell; and i1, i2 and i3, the influence of each on the statistics of the
+-- family, up to a constant. Pairs: twice the share of the other rows with which a row forms such a
+-- pair, the projection of the exact counts of pairs, so it is right to first order for sums of
+-- squared shares. Information: the derivatives of the sums of p ln p. A singleton is alone in its
+-- cell, however many there are, so its cell has no such sum: the derivative of the entropy of the
+-- cluster given the label is larger by 1, and that of B-cubed recall has a factor of 1 in place of
+-- 2. Majority: 1 in the majority; NULL if a majority is tied, or is one singleton of several rows
+-- or none, because the maximum has no derivative there.
 CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
   -- Cells with the sizes of their labels and clusters, the sums of the squares of the cells of
   -- these, and the largest of these cells. single is 1 for noise that is counted as singletons.
@@ -122,7 +122,7 @@ CREATE OR REPLACE MACRO clustereval._mean_of_rows(n, x) AS
     WHEN COUNT(x) = COUNT(*) THEN clustereval._compensated_sum(n * x) / CAST(SUM(n) AS DOUBLE)
   END;
 
--- The rows of _influences, with influences whose mean over the rows is 0; they are NULL in all cells
+-- The rows of _influences, with influences whose mean over the rows is 0, and NULL in all cells
 -- if a statistic has no derivative.
 CREATE OR REPLACE MACRO clustereval._centered_influences(cells) AS TABLE
   WITH influences AS (SELECT * FROM clustereval._influences(cells)),
