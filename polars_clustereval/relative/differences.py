@@ -55,7 +55,7 @@ _CLUSTERINGS = (1, 2)
 # ----------------------------------------------------------------------------------------------
 
 
-class PairedTables(NamedTuple):
+class _PairedTables(NamedTuple):
     """The contingency tables of two clusterings of the same rows, against the same labels."""
 
     #: One row per label and pair of clusters, with the partition columns, label, cluster_1,
@@ -65,7 +65,9 @@ class PairedTables(NamedTuple):
     tables: tuple[ContingencyTable, ContingencyTable]
 
 
-def pair_tables(groups: pl.LazyFrame, keys: dict[str, str], options: LabelOptions) -> PairedTables:
+def _pair_tables(
+    groups: pl.LazyFrame, keys: dict[str, str], options: LabelOptions
+) -> _PairedTables:
     """Return the tables of rows in groups with label, cluster_1, cluster_2 and n rows each.
 
     A row counts if it has a label and both clusters, and is not noise that is left out.
@@ -85,7 +87,7 @@ def pair_tables(groups: pl.LazyFrame, keys: dict[str, str], options: LabelOption
     if options.noise_as == "singletons":
         cells = cells.with_columns(pl.when(~x).then(name).alias(name) for name, x in noisy.items())
     by = [*keys, "label", *clusters.values()]
-    return PairedTables(cells.group_by(by).agg(pl.col("n").sum()), (sides[0], sides[1]))
+    return _PairedTables(cells.group_by(by).agg(pl.col("n").sum()), (sides[0], sides[1]))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -93,104 +95,92 @@ def pair_tables(groups: pl.LazyFrame, keys: dict[str, str], options: LabelOption
 # ----------------------------------------------------------------------------------------------
 
 
-def _long_scores(
-    table: ContingencyTable, scores: Terms, quotients: Mapping[str, Quotient], side: int
-) -> pl.LazyFrame:
-    """Return metric, value_i and the gradient g0_i, g1_i, g2_i of each metric and partition.
+class Side(NamedTuple):
+    """What the differences need of the contingency tables of one of the two clusterings."""
 
-    i is `side`. If labels and clusters divide the rows in the same way, they also do so in every
-    sample, so the gradient of a quotient is 0.
+    #: The columns of the cells that tell in which table a row of theirs is.
+    by: list[str]
+    #: The result of centered_influences, with these columns.
+    influences: pl.LazyFrame
+    #: The result of score_gradients, with these columns.
+    gradients: pl.LazyFrame
+
+
+def score_gradients(
+    report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, Quotient]
+) -> pl.LazyFrame:
+    """Return metric, family, value and the gradient g0, g1, g2 of each metric and partition.
+
+    If labels and clusters divide the rows in the same way, they also do so in every sample, so the
+    gradient of a quotient is 0.
     """
-    report = score_partitions(table, scores, adjusted=need_expectation(scores))
-    rows = long_metrics(report, list(table.keys), list(scores), quotients)
-    linear = [name for name, quotient in quotients.items() if quotient.is_linear]
-    is_constant = ~pl.col("metric").is_in(linear) & (pl.col("fp") + pl.col("fn") == 0)
-    slopes = {f"g{i}_{side}": pl.when(is_constant).then(0.0).otherwise(f"g{i}") for i in PLACES}
-    totals = ("total", "n_dropped") if side == 1 else ()
-    return rows.select(
-        *table.keys, "metric", *totals, pl.col("value").alias(f"value_{side}"), **slopes
+    rows = long_metrics(report, keys, names, quotients).join(
+        metric_bounds(names, quotients), on="metric"
+    )
+    is_constant = ~pl.col("is_linear") & (pl.col("fp") + pl.col("fn") == 0)
+    return rows.with_columns(
+        pl.when(is_constant).then(0.0).otherwise(f"g{i}").alias(f"g{i}") for i in PLACES
     )
 
 
-def _influence_on_score(side: int) -> pl.Expr:
-    """Return a row's influence on the score of a clustering, from the gradient and influences."""
+def _effect(side: int) -> pl.Expr:
+    """Return a row's influence on the value of a metric, from its gradient and the influences."""
     terms = []
     for i in PLACES:
         slope, influence = pl.col(f"g{i}_{side}"), pl.col(f"i{i}_{side}")
         terms.append(pl.when(slope == 0).then(0.0).otherwise(slope * influence))
-    return sum(terms[1:], terms[0])
+    return terms[0] + terms[1] + terms[2]
 
 
-def _sum_squares(paired: PairedTables, gradients: pl.LazyFrame) -> pl.LazyFrame:
-    """Return squares and fourths of each metric and partition, the sums of powers over the rows.
+def difference_errors(
+    cells: pl.LazyFrame, sides: tuple[Side, Side], keys: list[str]
+) -> pl.LazyFrame:
+    """Return std_error of the differences, and freedom, for each partition and metric.
 
-    The numbers raised to these powers are the differences between a row's influences on the two
-    scores. The sums are NULL if one of them is not defined.
+    `cells` has the columns `keys` of the result, those of both sides, and label, cluster_1,
+    cluster_2 and n. `freedom` is the degrees of freedom of the squared standard error. Both are
+    NULL if an influence or a derivative is not defined.
     """
-    keys = list(paired.tables[0].keys)
-    cells = paired.cells
-    for side, table in zip(_CLUSTERINGS, paired.tables, strict=True):
-        influences = centered_influences(table).select(
-            *(*keys, "family", "label"),
-            pl.col("cluster").alias(f"cluster_{side}"),
-            *(pl.col(f"i{i}").alias(f"i{i}_{side}") for i in PLACES),
-        )
-        by = [*keys, "label", f"cluster_{side}", *(["family"] if side == 2 else [])]
+    for i, side in zip(_CLUSTERINGS, sides, strict=True):
+        names = {"cluster": f"cluster_{i}"} | {f"i{k}": f"i{k}_{i}" for k in PLACES}
+        influences = side.influences.drop("rows").rename(names)
+        by = [*side.by, "label", f"cluster_{i}", *(["family"] if i == _CLUSTERINGS[1] else [])]
+        # The hint keeps the engine from building its table from the result of the first join.
         cells = join_small(cells, by, influences)
-    rows = join_small(cells, [*keys, "family"], gradients)
-    first, second = (_influence_on_score(side) for side in _CLUSTERINGS)
-    rows = rows.select(
+    for i, side in zip(_CLUSTERINGS, sides, strict=True):
+        shared = "family" if i == _CLUSTERINGS[0] else "metric"
+        columns = dict.fromkeys([*side.by, shared, "metric"])
+        slopes = (pl.col(f"g{k}").alias(f"g{k}_{i}") for k in PLACES)
+        gradients = side.gradients.filter(pl.col("family").is_not_null()).select(*columns, *slopes)
+        cells = join_small(cells, [*side.by, shared], gradients)
+    first, second = (_effect(side) for side in _CLUSTERINGS)
+    rows = cells.select(
         *(*keys, "metric", "n"),
         square=(first - second) * (first - second),
         scale=first * first + second * second,
     )
     n, square = to_double(pl.col("n")), pl.col("square")
-    squares = (n * square).sum()
-    is_rounding_error = squares <= 1e-20 * (n * pl.col("scale")).sum()
     sums = {
-        "squares": pl.when(is_rounding_error).then(0.0).otherwise(squares),
+        "total": n.sum(),
+        "squares": pl.when(square.null_count() == 0).then((n * square).sum()),
         "fourths": (n * square * square).sum(),
+        "scale": (n * pl.col("scale")).sum(),
     }
-    is_known = square.null_count() == 0
-    known: Terms = {name: pl.when(is_known).then(term) for name, term in sums.items()}
-    return aggregate_by(rows, [*keys, "metric"], known)
+    total, squares = pl.col("total"), pl.col("squares")
+    is_rounding_error = squares <= 1e-20 * pl.col("scale")
+    error = pl.when(is_rounding_error).then(0.0).otherwise(squares.sqrt() / total)
+    return aggregate_by(rows, [*keys, "metric"], sums).select(
+        *(*keys, "metric"),
+        std_error=pl.when(total > 1).then(error),
+        freedom=estimate_freedom(squares, pl.col("fourths"), total),
+    )
 
 
-def score_differences(
-    paired: PairedTables, scores: Terms, quotients: Mapping[str, Quotient], confidence: float
-) -> pl.LazyFrame:
-    """Return one row per partition and metric, with the columns of external_differences."""
-    keys = list(paired.tables[0].keys)
-    names = list(scores)
-    facts = metric_bounds(names, quotients)
-    first, second = (
-        _long_scores(table, scores, quotients, side)
-        for side, table in zip(_CLUSTERINGS, paired.tables, strict=True)
-    )
-    values = first.join(second, on=[*keys, "metric"], nulls_equal=True).join(facts, on="metric")
-    values = values.cache()
-    gradients = values.filter(pl.col("family").is_not_null()).select(
-        *(*keys, "metric", "family"), *(f"g{i}_{side}" for i in PLACES for side in _CLUSTERINGS)
-    )
-    sums = _sum_squares(paired, gradients)
-    rows = values.join(sums, on=[*keys, "metric"], how="left", nulls_equal=True)
-    total, z = to_double(pl.col("total")), -NormalDist().inv_cdf((1 - confidence) / 2)
-    difference = pl.col("value_1") - pl.col("value_2")
-    error = pl.when((pl.col("total") > 1) & difference.is_not_null()).then(
-        pl.col("squares").sqrt() / total
-    )
-    quantile = squared_t_quantile(
-        estimate_freedom(pl.col("squares"), pl.col("fourths"), total), z
-    ).sqrt()
-    margin = pl.when(pl.col("std_error") == 0).then(0.0).otherwise(pl.col("std_error") * quantile)
-    widest = greatest_value() - pl.col("least")
-    rows = rows.with_columns(difference=difference, std_error=error).with_columns(margin=margin)
-    lower, upper = (pl.col("difference") + sign * pl.col("margin") for sign in (-1, 1))
-    return rows.with_columns(
-        lower=pl.when(lower < -widest).then(-widest).otherwise(lower),
-        upper=pl.when(upper > widest).then(widest).otherwise(upper),
-        n="total",
-    )
+def difference_margin(confidence: float) -> pl.Expr:
+    """Return half the width of the interval of a difference, from std_error and freedom."""
+    z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
+    error, quantile = pl.col("std_error"), squared_t_quantile(pl.col("freedom"), z).sqrt()
+    return pl.when(error == 0).then(0.0).otherwise(error * quantile)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -314,15 +304,41 @@ def external_differences(
     """
     scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
     options = pass_arguments_to(LabelOptions)
-    check_confidence(confidence)
+    margin = difference_margin(confidence)
     columns = {"label": label, "cluster_1": cluster_1, "cluster_2": cluster_2}
     lazy, keys, values = check_columns(frame, columns, options, _DIFFERENCE_COLUMNS)
     rows = lazy.select(*values, check_weight(lazy, options.weight, keys).alias("n"))
     groups = rows.group_by(*keys, *columns).agg(pl.col("n").sum())
-    paired = pair_tables(groups, keys, options)
+    paired = _pair_tables(groups, keys, options)
     quotients = metric_quotients(average_method, beta, adjusted=adjusted)
-    differences = score_differences(paired, scores, quotients, confidence)
-    differences = differences.sort(*keys, "place", nulls_last=True).select(
-        *keys, *_DIFFERENCE_COLUMNS
+    sides = []
+    for table in paired.tables:
+        report = score_partitions(table, scores, adjusted=need_expectation(scores))
+        gradients = score_gradients(report, list(keys), list(scores), quotients).cache()
+        sides.append(Side(list(keys), centered_influences(table), gradients))
+    by: list[str] = [*keys, "metric"]
+    errors = difference_errors(paired.cells, (sides[0], sides[1]), list(keys))
+    second = sides[1].gradients.select(*by, value_2="value")
+    found = (
+        sides[0]
+        .gradients.rename({"value": "value_1", "total": "n"})
+        .with_columns(total="n")
+        .join(second, on=by, nulls_equal=True)
+        .join(errors, on=by, how="left", nulls_equal=True)
+        .with_columns(difference=pl.col("value_1") - pl.col("value_2"), margin=margin)
+        .with_columns(**_limits_of_difference())
+        .sort(*keys, "place", nulls_last=True)
     )
-    return paired.tables[0].to_user_frame(frame, differences)
+    return paired.tables[0].to_user_frame(frame, found.select(*keys, *_DIFFERENCE_COLUMNS))
+
+
+def _limits_of_difference() -> Terms:
+    """Return lower and upper, cut off at the largest possible difference, and std_error."""
+    widest = greatest_value() - pl.col("least")
+    difference, margin = pl.col("difference"), pl.col("margin")
+    lower, upper = difference - margin, difference + margin
+    return {
+        "lower": pl.when(lower < -widest).then(-widest).otherwise(lower),
+        "upper": pl.when(upper > widest).then(widest).otherwise(upper),
+        "std_error": pl.when(difference.is_not_null()).then("std_error"),
+    }

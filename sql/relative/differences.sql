@@ -61,37 +61,42 @@ CREATE OR REPLACE MACRO clustereval._pair_groups(
     own.noisy_2
   FROM marked AS own;
 
--- The rows of _row_groups for one of two clusterings. groups: partition_key, label, cluster and n
--- of rows of _pair_groups.
-CREATE OR REPLACE MACRO clustereval._merge_groups(groups, noise, noise_as) AS TABLE
-  WITH __ce_group_counts AS (
+-- The rows of _row_groups of both clusterings: partition_key is a struct {key, side}, and cluster a
+-- struct {one, two}, of which one field is NULL, so that both clusterings have the same types.
+-- pairs: rows of _pair_groups.
+CREATE OR REPLACE MACRO clustereval._side_groups(pairs, noise_as) AS TABLE
+  -- The rows of each pair, once for each clustering.
+  WITH sides AS (
     SELECT
-      partition_key AS __ce_partition,
-      label AS __ce_label,
-      cluster AS __ce_cluster,
-      CAST(SUM(n) AS BIGINT) AS __ce_n
-    FROM query_table(groups)
-    GROUP BY partition_key, label, cluster
-  )
-  SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
-
--- The rows of pairs (_pair_groups) that count: partition_key, label, cluster_1 and cluster_2, NULL
--- for a singleton, and n.
-CREATE OR REPLACE MACRO clustereval._pair_cells(pairs, noise_as) AS TABLE
-  WITH cells AS (
-    SELECT
-      partition_key,
-      label,
-      CASE WHEN noisy_1 AND noise_as = 'singletons' THEN NULL ELSE cluster_1 END AS one,
-      CASE WHEN noisy_2 AND noise_as = 'singletons' THEN NULL ELSE cluster_2 END AS two,
-      n
+      {'key': partition_key, 'side': 1} AS partition_key, label, n,
+      {'one': cluster_1, 'two': CASE WHEN FALSE THEN cluster_2 END} AS own,
+      noisy_1 AND noise_as = 'singletons' AS is_single
     FROM query_table(pairs)
-    WHERE label IS NOT NULL
+    UNION ALL
+    SELECT
+      {'key': partition_key, 'side': 2}, label, n,
+      {'one': CASE WHEN FALSE THEN cluster_1 END, 'two': cluster_2},
+      noisy_2 AND noise_as = 'singletons'
+    FROM query_table(pairs)
+  ),
+  -- The rows of each clustering with the same label and cluster.
+  sums AS (
+    SELECT
+      partition_key, label, own,
+      COALESCE(is_single, FALSE) AS is_single,
+      CAST(SUM(n) AS BIGINT) AS n
+    FROM sides
+    GROUP BY partition_key, label, own, COALESCE(is_single, FALSE)
   )
   SELECT
-    partition_key, label, one AS cluster_1, two AS cluster_2, CAST(SUM(n) AS BIGINT) AS n
-  FROM cells
-  GROUP BY partition_key, label, one, two;
+    partition_key,
+    label,
+    CASE WHEN NOT is_single THEN own END AS cluster,
+    CASE WHEN is_single THEN 1 ELSE n END AS n,
+    CASE WHEN label IS NULL THEN 0 WHEN is_single THEN n ELSE 1 END AS copies,
+    CASE WHEN label IS NULL THEN n ELSE 0 END AS n_dropped,
+    0 AS n_noise
+  FROM sums;
 
 ---------------------------------------------------------------------------------------------------
 -- Differences
@@ -115,148 +120,73 @@ CREATE OR REPLACE MACRO clustereval._score_gradients(statistics, average_method,
 CREATE OR REPLACE MACRO clustereval._slope_term(slope, influence) AS
   CASE WHEN slope = 0 THEN 0.0 ELSE slope * influence END;
 
--- One row per partition and metric: squares and fourths, the sums over the rows of powers of the
--- difference between a row's influences on the two scores, NULL if one is not defined. cells: rows
--- of _pair_cells; influences_1, influences_2: rows of _centered_influences; gradients_1,
--- gradients_2: rows of _score_gradients.
-CREATE OR REPLACE MACRO clustereval._squared_differences(
-  cells, influences_1, influences_2, gradients_1, gradients_2
-) AS TABLE
-  WITH gradients AS (
+-- One row per partition and metric: partition_key; metric; std_error of the difference of its
+-- values in the contingency tables table_1 and table_2 of the same rows; and freedom, the degrees
+-- of freedom of its square. No row if a derivative is not defined. cells: partition_key, table_1,
+-- table_2, label, cluster_1, cluster_2 and n rows; influences, gradients: rows of
+-- _centered_influences and _score_gradients, with the tables as partitions.
+CREATE OR REPLACE MACRO clustereval._difference_errors(cells, influences, gradients) AS TABLE
+  -- The influences of a row of a cell on the statistics of both tables.
+  WITH paired AS (
     SELECT
-      one.partition_key, one.family, one.metric,
-      one.g1, one.g2, one.g3, two.g1 AS h1, two.g2 AS h2, two.g3 AS h3
-    FROM query_table(gradients_1) AS one
-    JOIN query_table(gradients_2) AS two
-      ON two.partition_key IS NOT DISTINCT FROM one.partition_key
-      AND two.metric = one.metric
-  ),
-  paired AS (
-    SELECT
-      cell.partition_key, one.family, cell.n,
+      cell.partition_key, cell.table_1, cell.table_2, cell.n, one.family,
       one.i1, one.i2, one.i3, two.i1 AS j1, two.i2 AS j2, two.i3 AS j3
     FROM query_table(cells) AS cell
-    JOIN query_table(influences_1) AS one
-      ON one.partition_key IS NOT DISTINCT FROM cell.partition_key
+    JOIN query_table(influences) AS one
+      ON one.partition_key = cell.table_1
       AND one.label = cell.label
       AND one.cluster IS NOT DISTINCT FROM cell.cluster_1
-    JOIN query_table(influences_2) AS two
-      ON two.partition_key IS NOT DISTINCT FROM cell.partition_key
+    JOIN query_table(influences) AS two
+      ON two.partition_key = cell.table_2
       AND two.label = cell.label
       AND two.cluster IS NOT DISTINCT FROM cell.cluster_2
       AND two.family = one.family
   ),
-  influences AS (
+  -- The influences of a row of a cell on the values of a metric in both tables.
+  effects AS (
     SELECT
-      row.partition_key, score.metric, row.n,
-      clustereval._slope_term(score.g1, row.i1) + clustereval._slope_term(score.g2, row.i2)
-        + clustereval._slope_term(score.g3, row.i3) AS one,
-      clustereval._slope_term(score.h1, row.j1) + clustereval._slope_term(score.h2, row.j2)
-        + clustereval._slope_term(score.h3, row.j3) AS two
-    FROM paired AS row
-    JOIN gradients AS score
-      ON score.partition_key IS NOT DISTINCT FROM row.partition_key
-      AND score.family = row.family
+      cell.partition_key, cell.n, first.metric,
+      clustereval._slope_term(first.g1, cell.i1) + clustereval._slope_term(first.g2, cell.i2)
+        + clustereval._slope_term(first.g3, cell.i3) AS one,
+      clustereval._slope_term(second.g1, cell.j1) + clustereval._slope_term(second.g2, cell.j2)
+        + clustereval._slope_term(second.g3, cell.j3) AS two
+    FROM paired AS cell
+    JOIN query_table(gradients) AS first
+      ON first.partition_key = cell.table_1
+      AND first.family = cell.family
+    JOIN query_table(gradients) AS second
+      ON second.partition_key = cell.table_2
+      AND second.metric = first.metric
   ),
   sums AS (
     SELECT
       partition_key,
       metric,
       COUNT(one - two) = COUNT(*) AS is_known,
+      CAST(SUM(n) AS DOUBLE) AS total,
       clustereval._compensated_sum(n * (one - two) * (one - two)) AS squares,
       clustereval._compensated_sum(n * pow(one - two, 4)) AS fourths,
       clustereval._compensated_sum(n * (one * one + two * two)) AS scale
-    FROM influences
+    FROM effects
     GROUP BY partition_key, metric
   )
   SELECT
     partition_key,
     metric,
     -- A smaller sum is a rounding error of influences that are equal.
-    CASE WHEN squares <= 1e-20 * scale THEN 0.0 ELSE squares END AS squares,
-    fourths
+    CASE WHEN squares <= 1e-20 * scale THEN 0.0 ELSE sqrt(squares) / total END AS std_error,
+    clustereval._estimate_freedom(squares, fourths, total) AS freedom
   FROM sums
-  WHERE is_known;
+  WHERE is_known AND total > 1;
 
--- The columns of external_differences, and place. pairs: rows of _pair_groups.
-CREATE OR REPLACE MACRO clustereval._score_differences(
-  pairs, noise, noise_as, average_method, beta, adjusted, confidence
-) AS TABLE
-  WITH cells AS (SELECT * FROM clustereval._pair_cells(pairs, noise_as)),
-  side_1 AS (
-    SELECT partition_key, label, cluster_1 AS cluster, n FROM query_table(pairs)
-  ),
-  side_2 AS (
-    SELECT partition_key, label, cluster_2 AS cluster, n FROM query_table(pairs)
-  ),
-  groups_1 AS MATERIALIZED (SELECT * FROM clustereval._merge_groups(side_1, noise, noise_as)),
-  groups_2 AS MATERIALIZED (SELECT * FROM clustereval._merge_groups(side_2, noise, noise_as)),
-  cells_1 AS (SELECT * FROM groups_1 WHERE copies > 0),
-  cells_2 AS (SELECT * FROM groups_2 WHERE copies > 0),
-  statistics_1 AS (SELECT * FROM clustereval._statistics_of_groups(groups_1, adjusted)),
-  statistics_2 AS (SELECT * FROM clustereval._statistics_of_groups(groups_2, adjusted)),
-  report_1 AS (
-    SELECT * FROM clustereval._scores_of_statistics(statistics_1, average_method, beta)
-  ),
-  report_2 AS (
-    SELECT * FROM clustereval._scores_of_statistics(statistics_2, average_method, beta)
-  ),
-  influences_1 AS (SELECT * FROM clustereval._centered_influences(cells_1)),
-  influences_2 AS (SELECT * FROM clustereval._centered_influences(cells_2)),
-  gradients_1 AS (
-    SELECT * FROM clustereval._score_gradients(statistics_1, average_method, beta)
-  ),
-  gradients_2 AS (
-    SELECT * FROM clustereval._score_gradients(statistics_2, average_method, beta)
-  ),
-  -- Differences with their standard errors and degrees of freedom.
-  differences AS (
-    SELECT
-      one.partition_key, one.place, one.metric,
-      one.value AS value_1,
-      two.value AS value_2,
-      one.value - two.value AS difference,
-      CASE
-        WHEN totals.total > 1 AND one.value IS NOT NULL AND two.value IS NOT NULL
-        THEN sqrt(sums.squares) / totals.total
-      END AS std_error,
-      clustereval._estimate_freedom(sums.squares, sums.fourths, totals.total) AS freedom,
-      clustereval._greatest_value(one.metric, totals.total)
-        - clustereval._least_value(one.metric) AS widest,
-      totals.total, totals.n_dropped
-    FROM clustereval._metric_values(report_1, adjusted) AS one
-    JOIN clustereval._metric_values(report_2, adjusted) AS two
-      ON two.partition_key IS NOT DISTINCT FROM one.partition_key
-      AND two.metric = one.metric
-    JOIN statistics_1 AS totals ON totals.partition_key IS NOT DISTINCT FROM one.partition_key
-    LEFT JOIN clustereval._squared_differences(
-      cells, influences_1, influences_2, gradients_1, gradients_2
-    ) AS sums
-      ON sums.partition_key IS NOT DISTINCT FROM one.partition_key
-      AND sums.metric = one.metric
-  ),
-  -- The same with half the width of the interval.
-  margins AS (
-    SELECT
-      *,
-      CASE
-        WHEN std_error = 0 THEN 0.0
-        ELSE std_error * sqrt(clustereval._squared_t_quantile(
-          freedom, clustereval._normal_quantile(confidence)
-        ))
-      END AS margin
-    FROM differences
-  )
-  SELECT
-    partition_key, place, metric, value_1, value_2, difference, std_error,
-    CASE
-      WHEN difference - margin < -widest THEN -widest
-      ELSE difference - margin
-    END AS lower,
-    CASE WHEN difference + margin > widest THEN widest ELSE difference + margin END AS upper,
-    total AS n,
-    n_dropped
-  FROM margins;
+-- Half the width of the interval of a difference with this standard error; NULL without one.
+CREATE OR REPLACE MACRO clustereval._difference_margin(std_error, freedom, confidence) AS
+  CASE
+    WHEN std_error = 0 THEN 0.0
+    ELSE std_error * sqrt(clustereval._squared_t_quantile(
+      freedom, clustereval._normal_quantile(confidence)
+    ))
+  END;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -280,12 +210,68 @@ CREATE OR REPLACE MACRO clustereval.external_differences(
     FROM clustereval._pair_groups(
       tbl, label, cluster_1, cluster_2, weight, partition_by, noise, noise_as
     )
+  ),
+  groups AS MATERIALIZED (SELECT * FROM clustereval._side_groups(__ce_pairs, noise_as)),
+  statistics AS (SELECT * FROM clustereval._statistics_of_groups(groups, adjusted)),
+  report AS (SELECT * FROM clustereval._scores_of_statistics(statistics, average_method, beta)),
+  scores AS MATERIALIZED (
+    SELECT * FROM clustereval._metric_values(report, adjusted)
+  ),
+  side_cells AS (SELECT * FROM groups WHERE copies > 0),
+  influences AS (SELECT * FROM clustereval._centered_influences(side_cells)),
+  gradients AS (SELECT * FROM clustereval._score_gradients(statistics, average_method, beta)),
+  -- Cells of the rows that count, with both clusters as in groups.
+  cells AS (
+    SELECT
+      own.partition_key,
+      {'key': own.partition_key, 'side': 1} AS table_1,
+      {'key': own.partition_key, 'side': 2} AS table_2,
+      own.label,
+      CASE
+        WHEN NOT own.noisy_1 OR noise_as <> 'singletons'
+        THEN {'one': own.cluster_1, 'two': CASE WHEN FALSE THEN own.cluster_2 END}
+      END AS cluster_1,
+      CASE
+        WHEN NOT own.noisy_2 OR noise_as <> 'singletons'
+        THEN {'one': CASE WHEN FALSE THEN own.cluster_1 END, 'two': own.cluster_2}
+      END AS cluster_2,
+      own.n
+    FROM __ce_pairs AS own
+    WHERE own.label IS NOT NULL
+  ),
+  -- Differences with half the width of their intervals, and the largest possible ones.
+  differences AS (
+    SELECT
+      one.partition_key['key'] AS partition_key, one.place, one.metric,
+      one.value AS value_1,
+      two.value AS value_2,
+      one.value - two.value AS difference,
+      CASE WHEN one.value - two.value IS NOT NULL THEN errors.std_error END AS std_error,
+      clustereval._difference_margin(errors.std_error, errors.freedom, confidence) AS margin,
+      clustereval._greatest_value(one.metric, totals.total)
+        - clustereval._least_value(one.metric) AS widest,
+      totals.total AS n, totals.n_dropped
+    FROM scores AS one
+    JOIN scores AS two
+      ON two.partition_key['key'] IS NOT DISTINCT FROM one.partition_key['key']
+      AND two.partition_key['side'] = 2
+      AND two.metric = one.metric
+    JOIN statistics AS totals ON totals.partition_key = one.partition_key
+    LEFT JOIN clustereval._difference_errors(cells, influences, gradients) AS errors
+      ON errors.partition_key IS NOT DISTINCT FROM one.partition_key['key']
+      AND errors.metric = one.metric
+    WHERE one.partition_key['side'] = 1
   )
   SELECT
-    partition_key, metric, value_1, value_2, difference, std_error, lower, upper, n, n_dropped
-  FROM clustereval._score_differences(
-    __ce_pairs, noise, noise_as, average_method, beta, adjusted, confidence
-  )
+    partition_key, metric, value_1, value_2, difference, std_error,
+    CASE
+      WHEN difference - margin < -widest THEN -widest
+      ELSE difference - margin
+    END AS lower,
+    CASE WHEN difference + margin > widest THEN widest ELSE difference + margin END AS upper,
+    n,
+    n_dropped
+  FROM differences
   WHERE clustereval._check_options(clustereval._valid_interval_options(
     confidence,
     clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)

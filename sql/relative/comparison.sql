@@ -1,0 +1,372 @@
+-- comparison: several clusterings of the same rows, the best one first.
+--
+--   * A profile is a label and a list of clusters, one for each clustering, with the rows that have
+--     them all. The user's table is read only once, and everything is computed from the profiles.
+--   * The common rows are those that every clustering scores. A score of the common rows does not
+--     depend on which rows a clustering leaves out, so it decides the order.
+
+---------------------------------------------------------------------------------------------------
+-- Profiles
+---------------------------------------------------------------------------------------------------
+
+-- TRUE for noise that counts as singletons.
+CREATE OR REPLACE MACRO clustereval._is_single(cluster, noise, noise_as) AS
+  COALESCE(noise_as = 'singletons', FALSE) AND clustereval._is_noise(cluster, noise);
+
+-- TRUE if no clustering of the list `clusters` leaves the row out.
+CREATE OR REPLACE MACRO clustereval._all_score(clusters, noise, noise_as) AS
+  len(list_filter(clusters, lambda __ce_one:
+    __ce_one IS NULL OR (noise_as = 'drop' AND clustereval._is_noise(__ce_one, noise))
+  )) = 0;
+
+-- FALSE. Raises an error if compare_clusterings has neither labels nor vectors. An aggregate, for
+-- use after HAVING.
+CREATE OR REPLACE MACRO clustereval._check_can_compare(label, vector) AS
+  CASE
+    WHEN clustereval._is_absent(label)
+      AND concat('', alias(any_value(vector))) = 'any_value(CAST(NULL AS DOUBLE[]))'
+    THEN error(
+      'label: expected the column of the true labels, or vector := the coordinates, got neither'
+    )
+    ELSE FALSE
+  END;
+
+-- One row per value of (partition_by, label, clusters) in the table named tbl: partition_key,
+-- label, clusters, n, and is_common, TRUE if the rows have a label and every clustering scores
+-- them.
+CREATE OR REPLACE MACRO clustereval._clustering_profiles(
+  tbl, clusters, label, vector, weight, partition_by, noise, noise_as
+) AS TABLE
+  -- Groups of rows. A struct hides the list from the check of _row_groups, which names cluster.
+  WITH __ce_keyed AS (
+    SELECT keyed.partition_key, keyed.label, keyed.cluster['list'] AS list, keyed.n
+    FROM clustereval._row_groups(
+      tbl, label, {'list': clusters}, weight, partition_by, NULL, 'cluster'
+    ) AS keyed
+    UNION ALL
+    SELECT NULL, NULL, NULL, COUNT(*)
+    FROM query_table(clustereval._check_table_name(tbl))
+    WHERE FALSE
+    HAVING clustereval._check_noise(
+      clustereval._check_can_compare(label, vector), noise, clusters[1]
+    )
+  )
+  SELECT
+    own.partition_key, own.label, own.list AS clusters, own.n,
+    own.label IS NOT NULL AND clustereval._all_score(own.list, noise, noise_as) AS is_common
+  FROM __ce_keyed AS own
+  WHERE own.n > 0;
+
+-- One row, the names of the clusterings, a list; NULL if one of them is an expression.
+CREATE OR REPLACE MACRO clustereval._clustering_names(tbl, clusters) AS TABLE
+  SELECT
+    clustereval._coordinate_names(
+      clustereval._vector_text(concat('', alias(any_value(clusters))))
+    ) AS names
+  FROM query_table(tbl)
+  WHERE FALSE;
+
+-- The rows of profiles (_clustering_profiles), once for each clustering: run_no, its number from 1,
+-- and cluster in place of clusters.
+CREATE OR REPLACE MACRO clustereval._unfold_profiles(profiles) AS TABLE
+  SELECT
+    partition_key, label, n, is_common,
+    unnest(range(1, len(clusters) + 1)) AS run_no,
+    unnest(clusters) AS cluster
+  FROM query_table(profiles);
+
+---------------------------------------------------------------------------------------------------
+-- Scores
+---------------------------------------------------------------------------------------------------
+
+-- The rows of _row_groups of every clustering, by scope: partition_key is a struct {key, run_no,
+-- common}, where common is TRUE if only the common rows count. runs: rows of _unfold_profiles.
+CREATE OR REPLACE MACRO clustereval._scoped_groups(runs, noise, noise_as) AS TABLE
+  WITH __ce_group_counts AS (
+    SELECT
+      {'key': partition_key, 'run_no': run_no, 'common': FALSE} AS __ce_partition,
+      label AS __ce_label, cluster AS __ce_cluster, CAST(SUM(n) AS BIGINT) AS __ce_n
+    FROM query_table(runs)
+    GROUP BY partition_key, run_no, label, cluster
+    UNION ALL
+    SELECT
+      {'key': partition_key, 'run_no': run_no, 'common': TRUE},
+      CASE WHEN is_common THEN label END, cluster, CAST(SUM(n) AS BIGINT)
+    FROM query_table(runs)
+    GROUP BY partition_key, run_no, CASE WHEN is_common THEN label END, cluster
+  )
+  SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
+
+-- One row per scope, as in _scoped_groups, if there are vectors: scope; n, n_noise, n_clusters; and
+-- the scores silhouette (by the centers
+-- of clusters), davies_bouldin and calinski_harabasz. The table is read a fixed number of times,
+-- however many clusterings there are.
+CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
+  tbl, clusters, vector, distance, partition_by, noise, noise_as, missing
+) AS TABLE
+  WITH __ce_points AS (
+    SELECT
+      partition_by AS __ce_key, vector AS __ce_vector, clusters AS __ce_clusters,
+      clustereval._all_score(clusters, noise, noise_as) AS __ce_common
+    FROM query_table(tbl)
+    WHERE coalesce(alias(vector), '') <> 'CAST(NULL AS DOUBLE[])'
+  ),
+  unfolded AS (
+    SELECT
+      __ce_key AS key, __ce_vector AS coordinates,
+      CASE WHEN __ce_common THEN [FALSE, TRUE] ELSE [FALSE] END AS scopes,
+      unnest(range(1, len(__ce_clusters) + 1)) AS run_no,
+      unnest(__ce_clusters) AS own
+    FROM __ce_points
+  ),
+  scoped AS (
+    SELECT {'key': key, 'run_no': run_no, 'common': unnest(scopes)} AS scope, coordinates, own
+    FROM unfolded
+  ),
+  reports AS (
+    SELECT *
+    FROM clustereval._internal_report(
+      scoped, coordinates, own, distance, 2, 'mean', NULL, scope, noise, noise_as, missing
+    )
+  ),
+  silhouettes AS (
+    SELECT *
+    FROM clustereval.silhouette_score(
+      scoped, coordinates, own, distance := distance, partition_by := scope, noise := noise,
+      noise_as := noise_as, method := 'simplified', missing := missing
+    )
+  )
+  SELECT
+    report.partition_key AS scope, report.n, report.n_noise, report.n_clusters,
+    scored.silhouette,
+    report.davies_bouldin_score AS davies_bouldin,
+    report.calinski_harabasz_score AS calinski_harabasz
+  FROM reports AS report
+  JOIN silhouettes AS scored ON scored.partition_key = report.partition_key;
+
+-- One row per partition and clustering: partition_key, run_no, and both the scores of its own rows
+-- (own_...) and those of the common rows (common_...); n, n_noise and n_clusters of its own rows;
+-- n_common; place, 1 for the best clustering, by the adjusted Rand index, or without labels by the
+-- silhouette, of the common rows, and then by run_no; common_rank and own_rank, its ranks by these
+-- scores of the common rows and of its own rows; best_no, the run_no of the best clustering; and
+-- rand_difference and information_difference, to the best one on the common rows. report: rows of
+-- _scores_of_statistics by scope; point_scores: rows of _clustering_point_scores.
+CREATE OR REPLACE MACRO clustereval._rank_clusterings(report, point_scores) AS TABLE
+  WITH joined AS (
+    SELECT
+      one.partition_key['key'] AS partition_key,
+      one.partition_key['run_no'] AS run_no,
+      one.partition_key['common'] AS is_common,
+      CASE WHEN one.n = 0 THEN COALESCE(two.n, 0) ELSE one.n END AS n,
+      CASE WHEN one.n = 0 THEN COALESCE(two.n_noise, 0) ELSE one.n_noise END AS n_noise,
+      CASE WHEN one.n = 0 THEN COALESCE(two.n_clusters, 0) ELSE one.n_clusters END AS n_clusters,
+      one.adjusted_rand_score AS adjusted_rand,
+      one.adjusted_mutual_info_score AS adjusted_mutual_info,
+      two.silhouette, two.davies_bouldin, two.calinski_harabasz
+    FROM query_table(report) AS one
+    LEFT JOIN query_table(point_scores) AS two ON two.scope = one.partition_key
+  ),
+  ordered AS (
+    SELECT
+      own.partition_key, own.run_no, own.n, own.n_noise, own.n_clusters,
+      own.adjusted_rand AS own_rand,
+      own.adjusted_mutual_info AS own_information,
+      own.silhouette AS own_silhouette,
+      own.davies_bouldin AS own_davies,
+      own.calinski_harabasz AS own_calinski,
+      common.n AS n_common,
+      common.adjusted_rand AS common_rand,
+      common.adjusted_mutual_info AS common_information,
+      common.silhouette AS common_silhouette,
+      common.davies_bouldin AS common_davies,
+      common.calinski_harabasz AS common_calinski,
+      row_number() OVER (
+        PARTITION BY own.partition_key
+        ORDER BY
+          common.adjusted_rand DESC NULLS LAST, common.silhouette DESC NULLS LAST,
+          own.run_no ASC NULLS LAST
+      ) AS place,
+      rank() OVER (
+        PARTITION BY own.partition_key
+        ORDER BY common.adjusted_rand DESC NULLS LAST, common.silhouette DESC NULLS LAST
+      ) AS common_rank,
+      rank() OVER (
+        PARTITION BY own.partition_key
+        ORDER BY own.adjusted_rand DESC NULLS LAST, own.silhouette DESC NULLS LAST
+      ) AS own_rank
+    FROM joined AS own
+    JOIN joined AS common
+      ON common.partition_key IS NOT DISTINCT FROM own.partition_key
+      AND common.run_no = own.run_no
+      AND common.is_common
+    WHERE NOT own.is_common
+  )
+  SELECT
+    *,
+    MIN(CASE WHEN place = 1 THEN run_no END) OVER (PARTITION BY partition_key) AS best_no,
+    common_rand - MAX(CASE WHEN place = 1 THEN common_rand END)
+      OVER (PARTITION BY partition_key) AS rand_difference,
+    common_information - MAX(CASE WHEN place = 1 THEN common_information END)
+      OVER (PARTITION BY partition_key) AS information_difference
+  FROM ordered;
+
+-- One row per partition, clustering and metric of those that compare_clusterings returns:
+-- partition_key, a struct {key, run_no}; metric; and std_error and freedom, those of
+-- _difference_errors, of the difference to the best clustering on the common rows. profiles: rows
+-- of _clustering_profiles; ranks: rows of _rank_clusterings; groups: rows of _scoped_groups;
+-- statistics: rows of _statistics_of_groups by scope.
+CREATE OR REPLACE MACRO clustereval._errors_to_best(
+  profiles, ranks, groups, statistics, noise, noise_as
+) AS TABLE
+  -- Common rows with the clusters of one clustering and of the best one.
+  WITH paired AS (
+    SELECT
+      {'key': own.partition_key, 'run_no': own.run_no} AS partition_key,
+      {'key': own.partition_key, 'run_no': own.run_no, 'common': TRUE} AS table_1,
+      {'key': own.partition_key, 'run_no': own.best_no, 'common': TRUE} AS table_2,
+      profile.label,
+      profile.clusters[own.run_no] AS one,
+      profile.clusters[own.best_no] AS two,
+      profile.n
+    FROM query_table(profiles) AS profile
+    JOIN query_table(ranks) AS own
+      ON own.partition_key IS NOT DISTINCT FROM profile.partition_key
+    WHERE profile.is_common AND own.run_no <> own.best_no
+  ),
+  cells AS (
+    SELECT
+      partition_key, table_1, table_2, label,
+      CASE WHEN NOT clustereval._is_single(one, noise, noise_as) THEN one END AS cluster_1,
+      CASE WHEN NOT clustereval._is_single(two, noise, noise_as) THEN two END AS cluster_2,
+      CAST(SUM(n) AS BIGINT) AS n
+    FROM paired
+    GROUP BY partition_key, table_1, table_2, label, one, two
+  ),
+  common_cells AS (
+    SELECT * FROM query_table(groups) WHERE copies > 0 AND partition_key['common']
+  ),
+  influences AS (SELECT * FROM clustereval._centered_influences(common_cells)),
+  gradients AS (
+    SELECT *
+    FROM clustereval._score_gradients(statistics, 'arithmetic', 1.0)
+    WHERE metric IN ('adjusted_rand_score', 'adjusted_mutual_info_score')
+  )
+  SELECT * FROM clustereval._difference_errors(cells, influences, gradients);
+
+-- What a reader of compare_clusterings should know of a row, or NULL: that a clustering is not told
+-- apart from the best one, or that it is not in the place where its own rows would put it.
+CREATE OR REPLACE MACRO clustereval._comparison_remark(
+  place, own_rank, common_rank, upper, n, n_common
+) AS
+  NULLIF(concat_ws('; ',
+    CASE
+      WHEN place > 1 AND upper >= 0
+      THEN 'not told apart from the best: the interval of the difference holds 0'
+    END,
+    CASE
+      WHEN own_rank <> common_rank
+      THEN concat(
+        'number ', own_rank, ' by its own ', n, ' rows, but number ', common_rank, ' by the ',
+        n_common, ' rows that all score'
+      )
+    END
+  ), '');
+
+---------------------------------------------------------------------------------------------------
+-- Tables
+---------------------------------------------------------------------------------------------------
+
+-- Several clusterings of the rows of the table tbl, the best one first: one row per partition and
+-- clustering. clusters is a list of columns, one for each clustering; label is the column of the
+-- true labels, and vector the coordinates; at least one of both is needed.
+-- Examples:
+--   FROM clustereval.compare_clusterings(assignments, [cluster, species], species);
+CREATE OR REPLACE MACRO clustereval.compare_clusterings(
+  tbl, clusters, label := NULL, vector := CAST(NULL AS DOUBLE[]), distance := 'euclidean',
+  weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL, confidence := 0.95,
+  missing := 'error'
+) AS TABLE
+  WITH __ce_profiles AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._clustering_profiles(
+      tbl, clusters, label, vector, weight, partition_by, noise, noise_as
+    )
+  ),
+  __ce_names AS (SELECT * FROM clustereval._clustering_names(tbl, clusters)),
+  __ce_point_scores AS (
+    SELECT *
+    FROM clustereval._clustering_point_scores(
+      tbl, clusters, vector, distance, partition_by, noise, noise_as, missing
+    )
+  ),
+  runs AS (SELECT * FROM clustereval._unfold_profiles(__ce_profiles)),
+  groups AS MATERIALIZED (
+    SELECT * FROM clustereval._scoped_groups(runs, noise, noise_as)
+  ),
+  statistics AS MATERIALIZED (SELECT * FROM clustereval._statistics_of_groups(groups, TRUE)),
+  report AS (SELECT * FROM clustereval._scores_of_statistics(statistics, 'arithmetic', 1.0)),
+  ranks AS MATERIALIZED (
+    SELECT * FROM clustereval._rank_clusterings(report, __ce_point_scores)
+  ),
+  errors AS (
+    SELECT
+      *, clustereval._difference_margin(std_error, freedom, confidence) AS margin
+    FROM clustereval._errors_to_best(
+      __ce_profiles, ranks, groups, statistics, noise, noise_as
+    )
+  ),
+  -- Rows that a clustering could score: those with a label, or all if there are no labels.
+  totals AS (
+    SELECT
+      one.partition_key,
+      CASE
+        WHEN COUNT(one.label) > 0 THEN SUM(CASE WHEN one.label IS NOT NULL THEN one.n END)
+        ELSE SUM(one.n)
+      END AS n_rows
+    FROM __ce_profiles AS one
+    GROUP BY one.partition_key
+  )
+  SELECT
+    own.partition_key,
+    COALESCE(names.names[own.run_no], concat('clustering ', own.run_no)) AS clustering,
+    own.n,
+    clustereval._ratio(own.n, total.n_rows) AS coverage,
+    own.n_clusters,
+    own.n_noise,
+    own.n_common,
+    own.own_rand AS adjusted_rand_score,
+    own.common_rand AS adjusted_rand_score_common,
+    own.rand_difference AS adjusted_rand_score_difference,
+    own.rand_difference - rand.margin AS adjusted_rand_score_lower,
+    own.rand_difference + rand.margin AS adjusted_rand_score_upper,
+    own.own_information AS adjusted_mutual_info_score,
+    own.common_information AS adjusted_mutual_info_score_common,
+    own.information_difference AS adjusted_mutual_info_score_difference,
+    own.information_difference - information.margin AS adjusted_mutual_info_score_lower,
+    own.information_difference + information.margin AS adjusted_mutual_info_score_upper,
+    own.own_silhouette AS simplified_silhouette,
+    own.common_silhouette AS simplified_silhouette_common,
+    own.own_davies AS davies_bouldin_score,
+    own.common_davies AS davies_bouldin_score_common,
+    own.own_calinski AS calinski_harabasz_score,
+    own.common_calinski AS calinski_harabasz_score_common,
+    clustereval._comparison_remark(
+      own.place, own.own_rank, own.common_rank, own.rand_difference + rand.margin, own.n,
+      own.n_common
+    ) AS remark
+  FROM ranks AS own
+  CROSS JOIN __ce_names AS names
+  JOIN totals AS total ON total.partition_key IS NOT DISTINCT FROM own.partition_key
+  LEFT JOIN errors AS rand
+    ON rand.partition_key['key'] IS NOT DISTINCT FROM own.partition_key
+    AND rand.partition_key['run_no'] = own.run_no
+    AND rand.metric = 'adjusted_rand_score'
+  LEFT JOIN errors AS information
+    ON information.partition_key['key'] IS NOT DISTINCT FROM own.partition_key
+    AND information.partition_key['run_no'] = own.run_no
+    AND information.metric = 'adjusted_mutual_info_score'
+  WHERE clustereval._check_options(clustereval._valid_interval_options(
+    confidence,
+    clustereval._valid_point_options(distance, 2, 'mean', NULL, noise, noise_as, missing)
+  ))
+  ORDER BY own.partition_key ASC NULLS LAST, own.place ASC NULLS LAST;
