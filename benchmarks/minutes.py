@@ -186,6 +186,7 @@ _CALLS: dict[Kind, Callable[[int], list[Any]]] = {
     "runs": lambda n: [make_runs(n), "id", "run", "cluster"],
     "runs and one of them": lambda n: [make_runs(n), "id", "run", "cluster", 0],
     "paired labels": lambda n: [make_runs(n), "label", "cluster", "run"],
+    "several clusterings": lambda n: [make_runs(n), ["cluster", "run"], "label"],
     "resamples": lambda n: [make_runs(n), "label", "cluster", "run"],
     "removed columns": lambda n: [make_removals(n), VECTOR, "cluster", "removed", "reduced"],
     "two runs": lambda n: [

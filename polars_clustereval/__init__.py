@@ -151,6 +151,7 @@ if TYPE_CHECKING:
     from .relative.assignment import assign_nearest
     from .relative.choosing_k import choose_k, elbow
     from .relative.column_removal import column_stability
+    from .relative.comparison import compare_clusterings
     from .relative.cross_validation import cross_validation
     from .relative.differences import external_differences
     from .relative.drift import run_drift
@@ -197,6 +198,7 @@ __all__ = [
     "clustering_summary",
     "column_profile",
     "column_stability",
+    "compare_clusterings",
     "completeness_score",
     "contingency_matrix",
     "correlation_distance",

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from .relative.assignment import assign_nearest
     from .relative.choosing_k import choose_k, elbow
     from .relative.column_removal import column_stability
+    from .relative.comparison import compare_clusterings
     from .relative.cross_validation import cross_validation
     from .relative.differences import external_differences
     from .relative.drift import run_drift
@@ -150,6 +151,7 @@ class ClusterEval:
         elbow = _method(elbow)
         choose_k = _method(choose_k)
         column_stability = _method(column_stability)
+        compare_clusterings = _method(compare_clusterings)
         cross_validation = _method(cross_validation)
         external_differences = _method(external_differences)
         run_drift = _method(run_drift)

@@ -56,6 +56,7 @@
 .read relative/choosing_k.sql
 .read relative/intervals.sql
 .read relative/differences.sql
+.read relative/comparison.sql
 .read relative/record_sample.sql
 .read relative/label_sample.sql
 .read relative/stability.sql

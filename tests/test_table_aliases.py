@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.gate
 
 QUALIFIER = re.compile(r"(?<![\w.\])])(?!clustereval\.)([a-z]\w*)\.(?:[a-z_]\w*|\*)")
-RELATIVE = registry.tables("runs", "runs and one of them", "paired labels", "resamples")
+RELATIVE = registry.tables(
+    "runs", "runs and one of them", "paired labels", "several clusterings", "resamples"
+)
 #: Called with the same table for nodes and edges, whose ends are the columns id and label.
 OF_GRAPHS = registry.tables("graph")
 #: Called with the same table twice, and these columns.

@@ -53,6 +53,8 @@ def argument(parameter: str, table: Table) -> Any:
         return 0
     if parameter == "columns":
         return ["u"]
+    if parameter == "clusters":
+        return ["cluster"]
     if parameter == "edges" or parameter.startswith("frame"):
         return frames().get(table.kind, ROWS)
     return frames().get(parameter, parameter)
@@ -64,6 +66,8 @@ def named_columns(name: str) -> tuple[str, ...]:
     table = declared_tables()[name]
     parameters = inspect.signature(table.function).parameters.values()
     required = [x.name for x in parameters if x.default is x.empty]
+    # compare_clusterings needs labels or vectors.
+    required += ["label"] if table.kind == "several clusterings" else []
     return tuple(table.function(*(argument(x, table) for x in required)).columns)
 
 

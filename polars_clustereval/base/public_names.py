@@ -121,6 +121,7 @@ TABLES = {
     "elbow": "relative.choosing_k",
     "choose_k": "relative.choosing_k",
     "column_stability": "relative.column_removal",
+    "compare_clusterings": "relative.comparison",
     "cross_validation": "relative.cross_validation",
     "external_differences": "relative.differences",
     "run_drift": "relative.drift",

@@ -43,6 +43,7 @@ Kind: TypeAlias = Literal[
     "runs",  # an id, a run and a cluster per row
     "runs and one of them",
     "paired labels",  # a label and two clusters per row
+    "several clusterings",  # a cluster of each clustering, and a label or a vector per row
     "resamples",  # two clusters and a resample per row
     "removed columns",
     "two runs",  # two frames with an id and a cluster per row

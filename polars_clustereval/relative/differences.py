@@ -306,7 +306,8 @@ def external_differences(
     options = pass_arguments_to(LabelOptions)
     margin = difference_margin(confidence)
     columns = {"label": label, "cluster_1": cluster_1, "cluster_2": cluster_2}
-    lazy, keys, values = check_columns(frame, columns, options, _DIFFERENCE_COLUMNS)
+    lazy, partition_keys, values = check_columns(frame, columns, options, _DIFFERENCE_COLUMNS)
+    keys: dict[str, str] = partition_keys
     rows = lazy.select(*values, check_weight(lazy, options.weight, keys).alias("n"))
     groups = rows.group_by(*keys, *columns).agg(pl.col("n").sum())
     paired = _pair_tables(groups, keys, options)

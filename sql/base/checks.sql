@@ -80,6 +80,9 @@ CREATE OR REPLACE MACRO clustereval._column_fault(given) AS
       given['parameter'], ': expected a column, got the quoted string ',
       regexp_extract(given['argument'], '''.*'''), '; write it without quotes'
     )
+    WHEN given['parameter'] = 'clusters'
+      AND regexp_matches(given['argument'], '^any_value\((main\.)?list_value\(''')
+    THEN 'clusters: expected a list of columns, got quoted strings; write them without quotes'
     WHEN given['parameter'] IN ('label', 'cluster', 'cluster_1', 'cluster_2', 'reduced_cluster')
       AND regexp_full_match(given['type'], '(FLOAT|DOUBLE)\[\d*\]')
     THEN concat(

@@ -47,8 +47,15 @@ CREATE OR REPLACE MACRO clustereval._clustering_profiles(
     SELECT NULL, NULL, NULL, COUNT(*)
     FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE
-    HAVING clustereval._check_noise(
-      clustereval._check_can_compare(label, vector), noise, clusters[1]
+    HAVING clustereval._check_columns(
+      clustereval._check_noise(
+        clustereval._check_vector_type(clustereval._check_can_compare(label, vector), vector),
+        noise, clusters[1]
+      ),
+      [
+        clustereval._given_column('clusters', clusters),
+        clustereval._given_column('vector', vector)
+      ]
     )
   )
   SELECT

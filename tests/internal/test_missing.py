@@ -174,6 +174,7 @@ OTHER_CALLS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "reference": ("uniform_reference", (WIDE,), {"partition_by": "run"}),
     "nearest": ("assign_nearest", (WIDE, CENTERS), {"id": "id"}),
     "folds": ("cross_validation", (WIDE, "cluster", "fold", FOLDS), {}),
+    "several clusterings": ("compare_clusterings", (["cluster"], "cluster", WIDE), {}),
     "columns": ("column_stability", (WIDE, "cluster", "removed", "cluster"), {}),
 }
 

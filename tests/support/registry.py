@@ -43,6 +43,7 @@ GIVEN: dict[Kind, tuple[object, ...]] = {
     "runs": ("id", "run", "cluster"),
     "runs and one of them": ("id", "run", "cluster", 0),
     "paired labels": ("label", "cluster", "run"),
+    "several clusterings": (("cluster",), "label"),
     "resamples": ("label", "cluster", "run"),
     "removed columns": ("vector", "cluster", "place", "label"),
 }

@@ -192,6 +192,7 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
         "runs": (rows, "id", "run", "cluster"),
         "runs and one of them": (rows, "id", "run", "cluster", Given(0)),
         "paired labels": (rows, "label", "cluster", "run"),
+        "several clusterings": (rows, ["cluster", "run"], "label"),
         "resamples": (rows, "label", "cluster", "run"),
         "removed columns": (rows, VECTOR, "cluster", "place", "label"),
         "two runs": (rows, later, "id", "cluster"),
@@ -206,7 +207,9 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
         "choose_k": (curve,),
         "gap_statistic": (curve, reference, "reference_set"),
     }
-    of_runs = registry.tables("runs", "runs and one of them", "paired labels", "resamples")
+    of_runs = registry.tables(
+        "runs", "runs and one of them", "paired labels", "several clusterings", "resamples"
+    )
     return {
         table: TableCall(
             table,

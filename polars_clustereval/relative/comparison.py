@@ -1,0 +1,504 @@
+"""Several clusterings of the same rows, the best one first.
+
+A profile is a label and a cluster of each clustering, with the rows that have them all. The user's
+rows are grouped into profiles once, and all scores of labels are computed from the profiles. The
+common rows are those that every clustering scores. A score of the common rows does not depend on
+which rows a clustering leaves out, so it decides the order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    as_expression,
+    check_column,
+    check_frame,
+    check_groupable,
+    check_noise_as,
+    check_partition_keys,
+    check_weight,
+    equals_noise,
+    key_columns,
+)
+from polars_clustereval.base.data_arguments import type_name
+from polars_clustereval.base.exact import ratio
+from polars_clustereval.base.frames import aggregate_by, join_partitions, to_user_frame
+from polars_clustereval.base.tables import pass_arguments_to, table_function
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.external.contingency import ContingencyTable, LabelOptions, flag_groups
+from polars_clustereval.external.report import external_scores, score_partitions
+from polars_clustereval.internal.centroids import check_point_options
+from polars_clustereval.internal.report import internal_report
+from polars_clustereval.internal.silhouette import silhouette_score
+from polars_clustereval.internal.vectors import check_vector
+
+from .differences import Side, difference_errors, difference_margin, score_gradients
+from .intervals import centered_influences, metric_quotients
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+    from polars_clustereval.internal.distances import DistanceName
+    from polars_clustereval.internal.vectors import Missing, Vector
+
+#: The scores of labels, each with its difference to the best clustering.
+_LABEL_SCORES = ("adjusted_rand_score", "adjusted_mutual_info_score")
+#: The scores of points, by their names in the tables that they come from.
+_POINT_SCORES = {
+    "simplified_silhouette": "silhouette",
+    "davies_bouldin_score": "davies_bouldin_score",
+    "calinski_harabasz_score": "calinski_harabasz_score",
+}
+_OWN_COUNTS = ("n", "n_noise", "n_clusters")
+
+# ----------------------------------------------------------------------------------------------
+# Profiles
+# ----------------------------------------------------------------------------------------------
+
+
+def _read_clusterings(lazy: pl.LazyFrame, given: Column | Sequence[Column]) -> dict[str, pl.Expr]:
+    """Return the columns of the user's parameter `clusters` by name; all have the same type."""
+    asked = [given] if isinstance(given, str | pl.Expr) else given
+    if not (isinstance(asked, list | tuple) and asked):
+        raise ClusterEvalError(
+            f"clusters: expected a list of columns, one for each clustering, got {type_name(given)}"
+        )
+    columns = [as_expression(column, "clusters") for column in asked]
+    names: list[str] = []
+    for column in columns:
+        struct = check_column(lazy, pl.struct(column), "clusters")
+        dtype = cast("pl.Struct", lazy.select(struct).collect_schema()["clusters"])
+        names += [field.name for field in dtype.fields]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ClusterEvalError(f"clusters: '{name}' is given twice")
+    fields = {name: pl.struct(*columns).struct.field(name) for name in names}
+    for field in fields.values():
+        check_groupable(lazy, field, "cluster")
+    _check_one_type(dict(lazy.select(**fields).collect_schema()))
+    return fields
+
+
+def _check_one_type(types: dict[str, pl.DataType]) -> None:
+    """Raise an error unless all types are equal, or all are types of whole numbers."""
+    first, dtype = next(iter(types.items()))
+    for name, other in types.items():
+        if other != dtype and not (other.is_integer() and dtype.is_integer()):
+            raise ClusterEvalError(
+                f"clusters: expected columns of one type, got {dtype} for {first} and {other} for "
+                f"{name}; cast one of them"
+            )
+
+
+def _all_score(clusters: Sequence[pl.Expr], options: LabelOptions, dtype: pl.DataType) -> pl.Expr:
+    """Return whether no clustering leaves a row out; `clusters` are its clusters, of one type."""
+    scores = pl.all_horizontal(x.is_not_null() for x in clusters)
+    if options.noise_as == "drop":
+        scores &= ~pl.any_horizontal(equals_noise(x, options.noise, dtype) for x in clusters)
+    return scores
+
+
+class _Profiles(NamedTuple):
+    """The profiles, with the partition columns, label, n, is_common and the clusters."""
+
+    frame: pl.LazyFrame
+    #: The names of the columns with the clusters, one for each clustering.
+    columns: list[str]
+    keys: dict[str, str]
+    options: LabelOptions
+
+
+def _read_profiles(
+    lazy: pl.LazyFrame,
+    fields: Sequence[pl.Expr],
+    keys: dict[str, str],
+    options: LabelOptions,
+    label: Column | None,
+) -> _Profiles:
+    """Group the user's rows into profiles; `fields` are the columns of the clusterings."""
+    columns = {f"cluster_{i}": field for i, field in enumerate(fields)}
+    labels = pl.lit(None, pl.Int8) if label is None else check_groupable(lazy, label, "label")
+    n = check_weight(lazy, options.weight, keys)
+    rows = lazy.select(*key_columns(keys), labels.alias("label"), n.alias("n"), **columns)
+    dtype = rows.collect_schema()["cluster_0"]
+    groups = rows.group_by(*keys, "label", *columns).agg(pl.col("n").sum())
+    all_score = _all_score([pl.col(name) for name in columns], options, dtype)
+    profiles = groups.filter(pl.col("n") > 0).with_columns(
+        is_common=all_score & pl.col("label").is_not_null()
+    )
+    return _Profiles(profiles.cache(), list(columns), keys, options)
+
+
+def _count_rows(profiles: _Profiles) -> pl.LazyFrame:
+    """Return n_rows of each partition, its rows with a label, or all if there are no labels."""
+    n = pl.col("n")
+    labeled = n.filter(pl.col("label").is_not_null()).sum()
+    n_rows = pl.when(labeled > 0).then(labeled).otherwise(n.sum())
+    return aggregate_by(profiles.frame, list(profiles.keys), {"n_rows": n_rows})
+
+
+def _unfold(columns: Sequence[pl.Expr]) -> list[pl.Expr]:
+    """Return the lists run_no and cluster, to be exploded into one row for each clustering."""
+    numbers = pl.lit(pl.Series([range(len(columns))], dtype=pl.List(pl.Int64)))
+    return [numbers.alias("run_no"), pl.concat_list(columns).alias("cluster")]
+
+
+# ----------------------------------------------------------------------------------------------
+# Scores
+# ----------------------------------------------------------------------------------------------
+
+
+def _scoped_table(profiles: _Profiles) -> ContingencyTable:
+    """Return the contingency tables of all clusterings, by partition, run_no and common.
+
+    common is True for the tables of only the common rows.
+    """
+    keys = profiles.keys
+    unfolded = _unfold([pl.col(name) for name in profiles.columns])
+    runs = profiles.frame.select(*keys, "label", "n", "is_common", *unfolded)
+    runs = runs.explode("run_no", "cluster").cache()
+    by = [*keys, "run_no", "label", "cluster"]
+    common = runs.with_columns(pl.when("is_common").then("label"))
+    scoped = pl.concat(
+        rows.group_by(by).agg(pl.col("n").sum(), common=pl.lit(is_common))
+        for rows, is_common in ((runs, False), (common, True))
+    )
+    by_scope = {**keys, "run_no": "run_no", "common": "common"}
+    return ContingencyTable(flag_groups(scoped, profiles.options), by_scope).cache_groups()
+
+
+def _score_points(
+    lazy: pl.LazyFrame,
+    vector: Vector,
+    fields: Mapping[str, pl.Expr],
+    keys: dict[str, str],
+    options: LabelOptions,
+    distance: DistanceName,
+    missing: Missing,
+) -> pl.LazyFrame:
+    """Return counts and scores of points by partition, run_no and common, as in _scoped_table.
+
+    Columns other than the coordinates have names that no coordinate has.
+    """
+    # Names the user's columns; the tables below get them without the rest of the frame.
+    check_vector(lazy, vector, pl.lit(True))
+    clusters = list(fields.values())
+    dtype = lazy.select(clusters[0].alias("cluster")).collect_schema()["cluster"]
+    scopes = pl.when(_all_score(clusters, options, dtype)).then([False, True]).otherwise([False])
+    hidden = {name: f"__ce_{name}" for name in (*keys, "run_no", "common")}
+    coordinates = [vector] if isinstance(vector, str | pl.Expr) else list(vector)
+    points = lazy.select(
+        *coordinates,
+        *(x.name.prefix("__ce_") for x in (*key_columns(keys), *_unfold(clusters))),
+        __ce_common=scopes,
+    )
+    given = lazy.select(*coordinates).collect_schema().names()
+    rows = points.explode("__ce_run_no", "__ce_cluster").explode("__ce_common")
+    columns: Any = given if len(given) > 1 or not isinstance(vector, str | pl.Expr) else given[0]
+    by = list(hidden.values())
+    arguments: dict[str, Any] = {
+        "partition_by": by,
+        "noise": options.noise,
+        "noise_as": options.noise_as,
+        "distance": distance,
+        "missing": missing,
+    }
+    report = internal_report(rows, columns, "__ce_cluster", **arguments)
+    silhouettes = silhouette_score(rows, columns, "__ce_cluster", method="simplified", **arguments)
+    scored = join_partitions(report, by, silhouettes.select(*by, "silhouette"))
+    return scored.select(
+        *(pl.col(x).alias(name) for name, x in hidden.items()),
+        *(pl.col(name).alias(f"points_{name}") for name in _OWN_COUNTS),
+        *(pl.col(x).alias(name) for name, x in _POINT_SCORES.items()),
+    )
+
+
+def _add_point_scores(scoped: pl.LazyFrame, of_points: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return `scoped` with the scores of points, and with their counts if there are no labels."""
+    joined = scoped.join(of_points, on=by, how="left", nulls_equal=True)
+    has_labels = pl.col("n") > 0
+    return joined.with_columns(
+        pl.when(has_labels).then(name).otherwise(pl.col(f"points_{name}").fill_null(0)).alias(name)
+        for name in _OWN_COUNTS
+    ).drop(f"points_{name}" for name in _OWN_COUNTS)
+
+
+def _rank(scoped: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return one row per partition and clustering, the scores of all rows and of the common ones.
+
+    The columns of the common rows end in _common. place is 1 for the best clustering, common_rank
+    and own_rank are ranks by the scores of the common rows and of all rows, and best_no is the
+    number of the best clustering.
+    """
+    by = [*keys, "run_no"]
+    scores = [*_LABEL_SCORES, *_POINT_SCORES]
+    own, common = (scoped.filter(pl.col("common") == x).drop("common") for x in (False, True))
+    common = common.select(*by, "n", *scores).rename(
+        {"n": "n_common"} | {name: f"{name}_common" for name in scores}
+    )
+    rows = own.join(common, on=by, nulls_equal=True)
+    deciding = ("adjusted_rand_score", "simplified_silhouette")
+    # NULLs are last, and a rank of structs compares their fields in order.
+    keys_of_order = {
+        suffix: pl.struct(
+            term
+            for name in deciding
+            for term in (
+                pl.col(name + suffix).is_null().alias(f"{name}_missing"),
+                -pl.col(name + suffix).fill_null(0.0),
+            )
+        )
+        for suffix in ("_common", "")
+    }
+    place = pl.struct(keys_of_order["_common"].alias("order"), "run_no").rank("ordinal")
+    ranks = {
+        "place": place,
+        "common_rank": keys_of_order["_common"].rank("min"),
+        "own_rank": keys_of_order[""].rank("min"),
+    }
+    over: list[Any] = list(keys) or [pl.lit(1)]
+    rows = rows.with_columns(x.over(over).cast(pl.Int64).alias(name) for name, x in ranks.items())
+    is_best = pl.col("place") == 1
+    return rows.with_columns(
+        pl.col("run_no").filter(is_best).first().over(over).alias("best_no"),
+        *(
+            (
+                pl.col(f"{name}_common")
+                - pl.col(f"{name}_common").filter(is_best).first().over(over)
+            ).alias(f"{name}_difference")
+            for name in _LABEL_SCORES
+        ),
+    )
+
+
+def _errors_to_best(
+    profiles: _Profiles, ranks: pl.LazyFrame, table: ContingencyTable, report: pl.LazyFrame
+) -> pl.LazyFrame:
+    """Return the errors of the differences to the best clustering on the common rows.
+
+    There is one row per partition, run_no and metric (see difference_errors). `table` is the result
+    of _scoped_table, and `report` has its statistics.
+    """
+    keys, options, names = list(profiles.keys), profiles.options, ("cluster_1", "cluster_2")
+    by = [*keys, "run_no"]
+    numbers = ranks.select(*by, "best_no").filter(pl.col("run_no") != pl.col("best_no"))
+    clusters = pl.concat_list(profiles.columns)
+    common = profiles.frame.filter("is_common").select(*keys, "label", "n", clusters=clusters)
+    cells = join_partitions(common, keys, numbers).with_columns(
+        cluster_1=pl.col("clusters").list.get(pl.col("run_no")),
+        cluster_2=pl.col("clusters").list.get(pl.col("best_no")),
+    )
+    cells = cells.group_by(*by, "best_no", "label", *names).agg(pl.col("n").sum())
+    if options.noise_as == "singletons":
+        dtype = cells.collect_schema()["cluster_1"]
+        noisy = {name: equals_noise(pl.col(name), options.noise, dtype) for name in names}
+        cells = cells.with_columns(pl.when(~x).then(name).alias(name) for name, x in noisy.items())
+    of_common = ContingencyTable(table.groups.filter("common"), table.keys)
+    influences = centered_influences(of_common).drop("common")
+    quotients = metric_quotients("arithmetic", 1.0, adjusted=True)
+    gradients = score_gradients(report.filter("common"), list(table.keys), _LABEL_SCORES, quotients)
+    gradients, to_best = gradients.drop("common").cache(), {"run_no": "best_no"}
+    sides = (
+        Side(by, influences, gradients),
+        Side([*keys, "best_no"], influences.rename(to_best), gradients.rename(to_best)),
+    )
+    return difference_errors(cells, sides, by)
+
+
+def _add_limits(
+    ranks: pl.LazyFrame, errors: pl.LazyFrame, by: list[str], margin: pl.Expr
+) -> pl.LazyFrame:
+    """Return `ranks` with the limits of the difference of each score to the best clustering."""
+    errors = errors.select(*by, "metric", margin=margin).cache()
+    for name in _LABEL_SCORES:
+        of_score = errors.filter(pl.col("metric") == name).drop("metric")
+        difference = pl.col(f"{name}_difference")
+        limits = {
+            f"{name}_lower": difference - pl.col("margin"),
+            f"{name}_upper": difference + pl.col("margin"),
+        }
+        ranks = ranks.join(of_score, on=by, how="left", nulls_equal=True)
+        ranks = ranks.with_columns(**limits).drop("margin")
+    return ranks
+
+
+def _remark() -> pl.Expr:
+    """Return what a reader should know of a row: see compare_clusterings."""
+    upper = pl.col("adjusted_rand_score_upper")
+    texts = [
+        pl.when((pl.col("place") > 1) & (upper >= 0)).then(
+            pl.lit("not told apart from the best: the interval of the difference holds 0")
+        ),
+        pl.when(pl.col("own_rank") != pl.col("common_rank")).then(
+            pl.format(
+                "number {} by its own {} rows, but number {} by the {} rows that all score",
+                *("own_rank", "n", "common_rank", "n_common"),
+            )
+        ),
+    ]
+    text = pl.concat_str(texts, separator="; ", ignore_nulls=True)
+    return pl.when(text != "").then(text)
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+_OF_LABELS = [
+    f"{name}{suffix}"
+    for name in _LABEL_SCORES
+    for suffix in ("", "_common", "_difference", "_lower", "_upper")
+]
+_OF_POINTS = [f"{name}{suffix}" for name in _POINT_SCORES for suffix in ("", "_common")]
+_COMPARED = (
+    *("clustering", "n", "coverage", "n_clusters", "n_noise", "n_common"),
+    *(*_OF_LABELS, *_OF_POINTS, "remark"),
+)
+
+
+@table_function("several clusterings", guide="intervals", order=("clustering",))
+def compare_clusterings(
+    frame: Frame,
+    clusters: Column | Sequence[Column],
+    label: Column | None = None,
+    vector: Vector | None = None,
+    *,
+    distance: DistanceName = "euclidean",
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs | None = None,
+    confidence: float = 0.95,
+    missing: Missing = "error",
+) -> Frame:
+    """Compare several clusterings of the same rows, the best one first.
+
+    A clustering that leaves many rows out, such as HDBSCAN without its noise, may have a high score
+    only because the rows that are left are easy. Therefore, the order and the differences are those
+    of the common rows, which every clustering scores.
+
+    Parameters
+    ----------
+    frame : DataFrame or LazyFrame
+        The rows to evaluate. A LazyFrame is streamed when you collect the result.
+    clusters : list of str or Expr
+        One column of clusters for each clustering. All columns have the same type. A selector of
+        several columns is also allowed.
+    label : str or Expr, optional
+        True class, of any type that can be grouped. Rows without a label are left out of the scores
+        of labels. Pass label, vector or both.
+    vector : str, Expr or sequence of these, optional
+        The coordinates of each row, as in internal_report. However many clusterings there are, the
+        coordinates are stored only once in the frame, and the rows are read a fixed number of
+        times.
+    distance, missing : as in internal_report
+    weight, partition_by : as in external_report
+    noise : object, optional
+        The value that marks noise in all columns of clusters.
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
+        Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
+    confidence : float
+        The probability (between 0 and 1) that an interval covers the difference in the population.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, with one row per partition and clustering, sorted by partition and
+        then from the best clustering to the worst. The columns are the partition columns and the
+        following:
+
+        * clustering is the name of the column with the clusters. In SQL, it is 'clustering 1' and
+          so on if one of the clusters is not a plain column.
+        * n is the number of rows that the clustering scores, and coverage is their share of the
+          rows with a label, or of all rows if there are no labels. n_clusters is the number of
+          their clusters, and n_noise is the number of noise rows. n_common is the number of common
+          rows.
+        * adjusted_rand_score is the score of the n rows, and adjusted_rand_score_common is the
+          score of the common rows. adjusted_rand_score_difference is the difference between the
+          latter and the score of the best clustering, and adjusted_rand_score_lower and
+          adjusted_rand_score_upper are the limits of its paired interval (see
+          external_differences), or NULL for the best clustering. The five columns that begin with
+          adjusted_mutual_info_score are the same for that score. All ten are NULL without labels.
+        * simplified_silhouette, davies_bouldin_score and calinski_harabasz_score are scores of the
+          points of the n rows (the first as method 'simplified' of silhouette_score), and the
+          columns that end in _common are the scores of the common rows. All six are NULL without
+          vectors.
+        * remark tells that a clustering is not told apart from the best one, because the interval
+          of the difference of the adjusted Rand indices holds 0, or that the order would be
+          different if each clustering were scored on its own rows. Otherwise, it is NULL.
+
+        The best clustering has the highest adjusted_rand_score_common, or without labels the
+        highest simplified_silhouette_common. Ties are in the order of `clusters`. If there are no
+        rows, the result is empty.
+
+    Raises
+    ------
+    ClusterEvalError
+        For the same reasons as external_report and internal_report, if neither labels nor vectors
+        are given, or if two columns of clusters have different types.
+
+    Notes
+    -----
+    The intervals compare each clustering with the one that turned out to be the best of these rows.
+    If there are many clusterings of about the same quality, the best one is partly the luckiest
+    one, so an interval near 0 is no proof.
+    In SQL: ``FROM clustereval.compare_clusterings(tbl, [cluster_1, cluster_2], label)``.
+
+    References
+    ----------
+    Hubert and Arabie (1985), doi:10.1007/BF01908075. Vinh, Epps and Bailey (2010),
+    doi:10.5555/1756006.1953024.
+
+    Examples
+    --------
+    The second clustering leaves out two rows as noise. On the other rows, both are equally good:
+
+    >>> rows = pl.DataFrame(
+    ...     {
+    ...         "label": ["a", "a", "a", "b", "b", "b"],
+    ...         "first": [0, 0, 1, 1, 1, 1],
+    ...         "second": [0, 0, -1, 1, 1, -1],
+    ...     }
+    ... )
+    >>> found = ce.compare_clusterings(
+    ...     rows, ["first", "second"], "label", noise=-1, noise_as="drop"
+    ... )
+    >>> found.select("clustering", "n", "n_common", "adjusted_rand_score_common").rows()
+    [('first', 6, 4, 1.0), ('second', 4, 4, 1.0)]
+    """
+    options, margin = pass_arguments_to(LabelOptions), difference_margin(confidence)
+    if label is None and vector is None:
+        raise ClusterEvalError(
+            "label: expected the column of the true labels, or vector, the coordinates, got neither"
+        )
+    lazy = check_frame(frame)
+    check_noise_as(noise, noise_as)
+    pass_arguments_to(check_point_options)
+    keys: dict[str, str] = check_partition_keys(lazy, partition_by, _COMPARED)
+    fields = _read_clusterings(lazy, clusters)
+    profiles = _read_profiles(lazy, list(fields.values()), keys, options, label)
+    table = _scoped_table(profiles)
+    scores = external_scores("arithmetic", 1.0, adjusted=True)
+    scores = {name: scores[name] for name in _LABEL_SCORES}
+    report = score_partitions(table, scores, adjusted=True).cache()
+    scoped = report.rename({"total": "n"}).select(*table.keys, *_OWN_COUNTS, *scores)
+    if vector is None:
+        scoped = scoped.with_columns(pl.lit(None, pl.Float64).alias(x) for x in _POINT_SCORES)
+    else:
+        of_points = _score_points(lazy, vector, fields, keys, options, distance, missing)
+        scoped = _add_point_scores(scoped, of_points, list(table.keys))
+    ranks = _rank(scoped, list(keys)).cache()
+    errors = _errors_to_best(profiles, ranks, table, report)
+    found = _add_limits(ranks, errors, [*keys, "run_no"], margin)
+    names = pl.lit(pl.Series([list(fields)], dtype=pl.List(pl.String)))
+    found = join_partitions(found, list(keys), _count_rows(profiles)).with_columns(
+        clustering=names.list.get(pl.col("run_no")),
+        coverage=ratio(pl.col("n"), pl.col("n_rows")),
+        remark=_remark(),
+    )
+    found = found.sort(*keys, "place", nulls_last=True).select(*keys, *_COMPARED)
+    return to_user_frame(frame, found, keys)
