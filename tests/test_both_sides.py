@@ -167,6 +167,8 @@ def test_the_registry_has_every_table(con: duckdb.DuckDBPyConnection) -> None:
 @pytest.mark.parametrize("table", CALLED_WITH_COLUMNS)
 def test_every_table_has_the_same_columns(con: duckdb.DuckDBPyConnection, table: str) -> None:
     arguments = [f"{list(x)}" if isinstance(x, tuple) else str(x) for x in registry.given(table)]
+    if registry.kind_of(table) == "several clusterings":  # columns, where others have names
+        arguments[0] = arguments[0].replace("'", "")
     result = con.execute(f"FROM clustereval.{table}(frame, {', '.join(arguments)})")
     columns = [column[0] for column in result.description]
     ours = getattr(ce, table)(FRAME, *registry.given(table)).columns

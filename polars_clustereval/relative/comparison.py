@@ -143,7 +143,7 @@ def _count_rows(profiles: _Profiles) -> pl.LazyFrame:
 
 def _unfold(columns: Sequence[pl.Expr]) -> list[pl.Expr]:
     """Return the lists run_no and cluster, to be exploded into one row for each clustering."""
-    numbers = pl.lit(pl.Series([range(len(columns))], dtype=pl.List(pl.Int64)))
+    numbers = pl.lit(list(range(len(columns))), pl.List(pl.Int64))
     return [numbers.alias("run_no"), pl.concat_list(columns).alias("cluster")]
 
 
@@ -494,7 +494,7 @@ def compare_clusterings(
     ranks = _rank(scoped, list(keys)).cache()
     errors = _errors_to_best(profiles, ranks, table, report)
     found = _add_limits(ranks, errors, [*keys, "run_no"], margin)
-    names = pl.lit(pl.Series([list(fields)], dtype=pl.List(pl.String)))
+    names = pl.lit(list(fields), pl.List(pl.String))
     found = join_partitions(found, list(keys), _count_rows(profiles)).with_columns(
         clustering=names.list.get(pl.col("run_no")),
         coverage=ratio(pl.col("n"), pl.col("n_rows")),

@@ -1,0 +1,273 @@
+"""compare_clusterings: the order, the rows that count, and the differences to the best one."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+import polars.selectors as cs
+import pytest
+from sklearn.metrics import (
+    adjusted_mutual_info_score,
+    adjusted_rand_score,
+    calinski_harabasz_score,
+    davies_bouldin_score,
+)
+
+import polars_clustereval as ce
+from tests.support.compare import assert_rows
+from tests.support.engines import fails
+
+if TYPE_CHECKING:
+    from tests.support.engines import Engine, Row
+
+RUNS = ["good", "split", "picky", "coarse"]
+
+
+def make_rows(n: int, seed: int = 1) -> pl.DataFrame:
+    """Four blobs on a line; `picky` leaves out the rows that are hard, as noise."""
+    draw = random.Random(seed)
+    rows = []
+    for i in range(n):
+        label, hard = i % 4, draw.random() < 0.3
+        seen = draw.randrange(4) if hard else label
+        good = seen if draw.random() < 0.6 else label
+        x = 10 * seen + draw.gauss(0, 1)
+        picky = -1 if hard else (draw.randrange(4) if draw.random() < 0.03 else label)
+        rows.append(
+            (
+                i % 2,
+                label,
+                x,
+                x * 0.5 + draw.random(),
+                good,
+                2 * seen + draw.randrange(2),
+                picky,
+                seen // 2,
+            )
+        )
+    schema = {"part": pl.Int64, "label": pl.Int64, "x": pl.Float64, "y": pl.Float64}
+    return pl.DataFrame(rows, schema=schema | dict.fromkeys(RUNS, pl.Int64), orient="row")
+
+
+ROWS = make_rows(600)
+DROP: dict[str, Any] = {"noise": -1, "noise_as": "drop"}
+
+
+def call(engine: Engine, frame: pl.DataFrame, *given: Any, **options: Any) -> list[Row]:
+    """The rows of compare_clusterings, after the clusterings of RUNS."""
+    return engine.call("compare_clusterings", frame, RUNS, *given, **options)
+
+
+def by_name(rows: list[Row]) -> dict[str, Row]:
+    return {row["clustering"]: row for row in rows}
+
+
+def test_scores_of_labels_by_scikit_learn(engine: Engine) -> None:
+    """Of the rows that a clustering scores, and of the rows that all score."""
+    rows = call(engine, ROWS, "label", **DROP)
+    common = ROWS.filter(pl.col("picky") >= 0)
+    assert [row["clustering"] for row in rows] == [
+        name
+        for name, _ in sorted(
+            ((name, adjusted_rand_score(common["label"], common[name])) for name in RUNS),
+            key=lambda pair: -pair[1],
+        )
+    ]
+    for row in rows:
+        name = row["clustering"]
+        own = ROWS.filter(pl.col(name) >= 0)
+        assert (row["n"], row["n_common"]) == (own.height, common.height)
+        assert row["coverage"] == pytest.approx(own.height / 600, rel=1e-15)
+        assert row["n_clusters"] == own[name].n_unique()
+        assert row["n_noise"] == 600 - own.height
+        for metric, score in (
+            ("adjusted_rand_score", adjusted_rand_score),
+            ("adjusted_mutual_info_score", adjusted_mutual_info_score),
+        ):
+            assert row[metric] == pytest.approx(score(own["label"], own[name]), rel=1e-9)
+            wanted = score(common["label"], common[name])
+            assert row[f"{metric}_common"] == pytest.approx(wanted, rel=1e-9)
+        assert row["simplified_silhouette"] is None
+        assert row["davies_bouldin_score_common"] is None
+
+
+def test_scores_of_points_by_scikit_learn(engine: Engine) -> None:
+    rows = (
+        call(engine, ROWS, None, ["x", "y"], **DROP) if engine.name != "duckdb" else by_sql(engine)
+    )
+    common = ROWS.filter(pl.col("picky") >= 0)
+    best = [row["simplified_silhouette_common"] for row in rows]
+    assert best == sorted(best, reverse=True)
+    for row in rows:
+        name = row["clustering"]
+        own = ROWS.filter(pl.col(name) >= 0)
+        for frame, suffix in ((own, ""), (common, "_common")):
+            points = frame.select("x", "y").to_numpy()
+            for metric, score in (
+                ("davies_bouldin_score", davies_bouldin_score),
+                ("calinski_harabasz_score", calinski_harabasz_score),
+            ):
+                wanted = score(points, frame[name].to_numpy())
+                assert row[metric + suffix] == pytest.approx(wanted, rel=1e-9)
+            wanted = ce.silhouette_score(frame, ["x", "y"], name, method="simplified")
+            found = row["simplified_silhouette" + suffix]
+            assert found == pytest.approx(wanted["silhouette"].item(), rel=1e-9)
+        assert (row["n"], row["n_common"], row["adjusted_rand_score"]) == (
+            own.height,
+            common.height,
+            None,
+        )
+
+
+def by_sql(engine: Engine) -> list[Row]:
+    """Without labels: the vector by its name, which the calls of the engine do not write."""
+    query = (
+        "FROM clustereval.compare_clusterings(assignments, [good, split, picky, coarse], "
+        "vector := [x, y], noise := -1, noise_as := 'drop')"
+    )
+    return [
+        {name: x for name, x in row.items() if name != "partition_key"}
+        for row in engine.ask(query, assignments=ROWS)
+    ]
+
+
+def test_differences_are_those_of_two_clusterings(engine: Engine) -> None:
+    """To the best one, on the rows that all score: the rows of external_differences."""
+    rows = call(engine, ROWS, "label", confidence=0.9, **DROP)
+    common = ROWS.filter(pl.col("picky") >= 0)
+    best = rows[0]
+    assert best["adjusted_rand_score_difference"] == 0
+    assert best["adjusted_rand_score_lower"] is None
+    for row in rows[1:]:
+        pair = ce.external_differences(
+            common, "label", row["clustering"], best["clustering"], confidence=0.9
+        )
+        for metric in ("adjusted_rand_score", "adjusted_mutual_info_score"):
+            wanted = pair.filter(metric=metric).row(0, named=True)
+            for name in ("difference", "lower", "upper"):
+                found = row[f"{metric}_{name}"]
+                assert found == (wanted[name] and pytest.approx(wanted[name], rel=1e-8, abs=1e-12))
+
+
+def test_remarks(engine: Engine) -> None:
+    """Leaving out the hard rows does not make a clustering the best one."""
+    rows = by_name(call(engine, ROWS, "label", **DROP))
+    assert rows["picky"]["adjusted_rand_score"] > rows["good"]["adjusted_rand_score"]
+    assert rows["picky"]["adjusted_rand_score_common"] < rows["good"]["adjusted_rand_score_common"]
+    n = rows["picky"]["n"]
+    place = list(rows).index("picky") + 1
+    assert rows["picky"]["remark"].endswith(
+        f"number 1 by its own {n} rows, but number {place} by the {n} rows that all score"
+    )
+    assert rows["good"]["remark"] == (
+        f"number 2 by its own 600 rows, but number 1 by the {n} rows that all score"
+    )
+    assert rows["coarse"]["remark"] is None
+    plain = by_name(call(engine, ROWS.with_columns(picky="good"), "label"))
+    assert plain["good"]["remark"] is None
+    assert plain["picky"]["remark"] == (
+        "not told apart from the best: the interval of the difference holds 0"
+    )
+    assert plain["split"]["remark"] is None
+
+
+def test_noise_that_counts(engine: Engine) -> None:
+    for noise_as in ("cluster", "singletons"):
+        rows = call(engine, ROWS, "label", noise=-1, noise_as=noise_as)
+        for row in rows:
+            report = ce.external_report(
+                ROWS, "label", row["clustering"], noise=-1, noise_as=noise_as
+            ).row(0, named=True)
+            for name in ("n", "n_noise", "n_clusters"):
+                assert row[name] == report[name]
+            for name in ("adjusted_rand_score", "adjusted_mutual_info_score"):
+                assert row[name] == pytest.approx(report[name], rel=1e-10)
+                assert row[f"{name}_common"] == pytest.approx(report[name], rel=1e-10)
+
+
+def test_partitions_weights_and_order(engine: Engine) -> None:
+    whole = call(engine, ROWS, "label", partition_by="part", **DROP)
+    for part in (0, 1):
+        alone = call(engine, ROWS.filter(part=part), "label", **DROP)
+        assert_rows(
+            [row for row in whole if row["part"] == part], [{"part": part} | row for row in alone]
+        )
+    counted = (
+        ROWS.group_by("label", *RUNS).len("times").with_columns(pl.col("times").cast(pl.Int64))
+    )
+    found = call(engine, counted.reverse(), "label", weight="times", **DROP)
+    assert_rows(found, call(engine, ROWS, "label", **DROP))
+
+
+def test_rows_without_labels_or_clusters(engine: Engine) -> None:
+    gaps = ROWS.with_columns(
+        label=pl.when(pl.int_range(600) % 5 > 0).then("label"),
+        split=pl.when(pl.int_range(600) % 7 > 0).then("split"),
+    )
+    rows = by_name(call(engine, gaps, "label"))
+    labeled = gaps.drop_nulls("label")
+    assert rows["good"]["n"] == labeled.height
+    assert rows["good"]["coverage"] == 1
+    assert rows["split"]["n"] == labeled.drop_nulls("split").height
+    assert rows["split"]["coverage"] == pytest.approx(rows["split"]["n"] / labeled.height)
+    assert {row["n_common"] for row in rows.values()} == {rows["split"]["n"]}
+    nothing = gaps.with_columns(label=pl.lit(None, pl.Int64))
+    for row in call(engine, nothing, "label"):
+        assert (row["n"], row["adjusted_rand_score"], row["remark"]) == (0, None, None)
+    assert call(engine, ROWS.clear(), "label") == []
+
+
+def test_columns_by_a_selector_or_an_expression() -> None:
+    wanted = ce.compare_clusterings(ROWS, ["good", "split"], "label")
+    found = ce.compare_clusterings(ROWS, cs.by_name("good", "split"), "label")
+    assert_rows(found.rows(named=True), wanted.rows(named=True))
+    named = ce.compare_clusterings(
+        ROWS.lazy(), ["good", (pl.col("split") // 2).alias("halved")], "label"
+    ).collect()
+    assert set(named["clustering"]) == {"good", "halved"}
+
+
+def test_expressions_have_numbers_in_sql(con: Any) -> None:
+    con.register("assignments", ROWS)
+    query = (
+        "SELECT clustering FROM clustereval.compare_clusterings("
+        "assignments, [good, split // 2], label)"
+    )
+    assert {name for (name,) in con.execute(query).fetchall()} == {"clustering 1", "clustering 2"}
+
+
+# Bad input ----------------------------------------------------------------------------------------
+
+
+def test_errors(side: Engine) -> None:
+    with fails(side, "noise: expected a value of the type of cluster (BIGINT), got 'x' (VARCHAR)"):
+        call(side, ROWS, "label", noise="x", noise_as="drop")
+    with fails(side, "noise_as: expected one of 'cluster', 'drop', 'singletons', got 'off'"):
+        call(side, ROWS, "label", noise=-1, noise_as="off")
+    with fails(side, "confidence: expected a number between 0 and 1, got 0"):
+        call(side, ROWS, "label", confidence=0)
+    with fails(side, "distance: expected one of "):
+        call(side, ROWS, "label", distance="straight")
+    with fails(side, "got neither"):
+        call(side, ROWS)
+
+
+def test_errors_of_columns() -> None:
+    for given, words in (
+        ([], "clusters: expected a list of columns, one for each clustering, got list"),
+        (5, "clusters: expected a list of columns, one for each clustering, got int"),
+        (["good", "god"], "clusters: column 'god' not found; did you mean 'good'"),
+        (["good", "good"], "clusters: 'good' is given twice"),
+        (["good", "x"], "clusters: expected columns of one type, got Int64 for good and Float64"),
+    ):
+        with pytest.raises(ce.ClusterEvalError, match=words):
+            ce.compare_clusterings(ROWS, given, "label")
+
+
+def test_errors_of_columns_in_sql(con: Any) -> None:
+    con.register("assignments", ROWS)
+    with pytest.raises(duckdb.Error, match="clusters: expected a list of columns, got quoted stri"):
+        con.execute("FROM clustereval.compare_clusterings(assignments, ['good', 'split'], label)")
