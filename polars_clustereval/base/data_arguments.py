@@ -57,8 +57,10 @@ def column_advice(parameter: str, got: object) -> str:
     """Return the advice for a user who passed `got` instead of a column name.
 
     `parameter` is the parameter for which the user passed `got`. The advice is empty if `got` is
-    not data.
+    neither data nor a list of clusterings.
     """
+    if parameter == "cluster" and isinstance(got, list | tuple) and not is_data(got):
+        return "; ce.compare_clusterings(frame, clusters, label) compares several clusterings"
     if not is_data(got):
         return ""
     return (

@@ -51,7 +51,7 @@ __all__ = [
 # Parameters that take one column, and parameters that take several columns; all others take a
 # value.
 _SINGLE_COLUMN = ("label", "cluster", "weight", "id", "run", "k", "left", "right")
-_MULTIPLE_COLUMNS = ("vector", "columns", "partition_by")
+_MULTIPLE_COLUMNS = ("clusters", "vector", "columns", "partition_by")
 
 # Parameters whose columns contain numbers; all other columns identify something by their values.
 _NUMBER_COLUMNS = ("vector", "weight", "k")
@@ -95,6 +95,12 @@ def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[s
     in the arguments. Therefore, any error is about `table`.
     """
     arguments = _read_arguments(call, columns)
+    several = _split_names(arguments.get("cluster") or "", columns)
+    if len(several) > 1 and {*several} <= {*columns}:
+        raise ClusterEvalError(
+            f"cluster: expected one column, got {len(several)}; clustereval compare --clusters "
+            f"{','.join(several)} compares several clusterings"
+        )
     frames: dict[str, Any] = {}
     for other in call.report.inputs:
         names = columns if other is table else list_columns(arguments, other.columns)
@@ -293,7 +299,7 @@ def _format_columns(parameter: str, value: Any, relation: duckdb.DuckDBPyRelatio
     if parameter == "partition_by":
         fields = (f"{quote_literal(key)}: {quote_identifier(key)}" for key in value)
         return f"{{{', '.join(fields)}}}"
-    if parameter == "columns":
+    if parameter in ("clusters", "columns"):
         return f"[{', '.join(map(quote_identifier, value))}]"
     return _format_vector(value, relation)
 

@@ -10,7 +10,7 @@ from polars_clustereval.base.checks import column_named, equals_noise, show_valu
 from polars_clustereval.base.findings import NOISE_ADVICE, NOISE_NAMES
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
 
-from .engines import open_rows, read_rows
+from .engines import list_columns, open_rows, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,10 +59,10 @@ def describe_unnamed_noise(sources: Sequence[Source], call: Call) -> list[str]:
     if "noise" not in call.report.defaults or call.arguments.get("noise") is not None:
         return []
     return [
-        f"{source.name}: {ask_about_noise(name, side)}"
+        f"{source.name}: {ask_about_noise(name, side.removesuffix('s'))}"
         for source, table in zip(sources, call.report.inputs, strict=True)
-        for side in ("cluster", "label")
-        if side in table.columns and side in call.arguments
+        for side in ("cluster", "clusters", "label")
+        if side in table.columns and call.arguments.get(side) is not None
         for name in _list_noise(source, call, table, side)
     ]
 
@@ -70,9 +70,11 @@ def describe_unnamed_noise(sources: Sequence[Source], call: Call) -> list[str]:
 def _list_noise(source: Source, call: Call, table: Input, side: str) -> list[str]:
     """Return the clusters or labels of an input that look like noise, as text."""
     with open_rows(source, call, table) as (connection, rows, arguments):
-        column = quote_identifier(arguments[side])
+        columns = list_columns(arguments, [side])
         names = ", ".join(map(quote_literal, NOISE_NAMES))
-        distinct = f"SELECT DISTINCT {column} AS value FROM {rows}"
+        distinct = " UNION ".join(
+            f"SELECT DISTINCT {quote_identifier(column)} AS value FROM {rows}" for column in columns
+        )
         query = f"SELECT CAST(value AS VARCHAR) AS name FROM ({distinct})"
         query = f"SELECT name FROM ({query}) WHERE lower(trim(name)) IN ({names}) ORDER BY name"
         return [name for (name,) in connection.execute(query).fetchall()]
@@ -80,13 +82,16 @@ def _list_noise(source: Source, call: Call, table: Input, side: str) -> list[str
 
 def _read_clusters(sources: Sequence[Source], call: Call) -> pl.LazyFrame:
     """Return the clusters of all inputs that have clusters, in a column named `cluster`."""
+    read = [
+        read_rows(source, call, table)
+        for source, table in zip(sources, call.report.inputs, strict=True)
+        if "cluster" in table.columns
+    ]
     return pl.concat(
         [
-            read_rows(source, call, table)[0].select(
-                cluster=column_named(call.arguments["cluster"])
-            )
-            for source, table in zip(sources, call.report.inputs, strict=True)
-            if "cluster" in table.columns
+            rows.select(cluster=column_named(column))
+            for rows, arguments in read
+            for column in list_columns(arguments, ("cluster", "clusters"))
         ],
         how="vertical_relaxed",
     )

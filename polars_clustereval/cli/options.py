@@ -88,6 +88,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "columns": _option("COLUMNS", "the columns to describe, of any type, separated by commas"),
     "label": _option("COLUMN", "the true classes"),
     "cluster": _option("COLUMN", "the assigned clusters"),
+    "clusters": _option("COLUMNS", "the clusters of each clustering; columns separated by commas"),
     "k": _option("COLUMN", "the number of clusters that you asked for"),
     "run": _option("COLUMN", "identifies the clustering, one row per run and id"),
     "metric": _option("NAME", "metric of external; default adjusted_rand_score"),

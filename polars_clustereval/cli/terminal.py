@@ -369,6 +369,11 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
     """Return a legend and the first rows of a report that has many rows per clustering."""
     if "std_error" in result.columns and not result["std_error"].count():
         result = result.drop("std_error")
+    remarks = ""
+    if report.remarks is not None:
+        remarks = _render_remarks(result, keys, *report.remarks)
+        used = [name for name in result.columns if name in keys or result[name].count()]
+        result = result.select(used).drop(report.remarks[1], strict=False)
     head = result
     if report.first_rows is not None:
         column, n_rows = report.first_rows
@@ -387,7 +392,16 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
     rest = [count(n_more, "more row")] if n_more else []
     rest += [f"all {n_columns} columns"] if len(columns) < n_columns else []
     hint = f"\n\n{' and '.join(rest)}: --format csv" if rest else ""
-    return grid + _render_legend([*columns], report) + hint
+    return grid + remarks + _render_legend([*columns], report) + hint
+
+
+def _render_remarks(result: pl.DataFrame, keys: list[str], name: str, remark: str) -> str:
+    """Return the remarks of the first rows as wrapped lines below an empty line, if any."""
+    lines: list[str] = []
+    for row in result.head(_MAX_LISTED).filter(pl.col(remark).is_not_null()).iter_rows(named=True):
+        partition = "".join(f"{key} {_format_value(row[key])}, " for key in keys)
+        lines += wrap(escape_controls(f"{partition}{row[name]}: {row[remark]}"), get_width())
+    return "\n\n" + "\n".join(lines) if lines else ""
 
 
 def _align_fitting(
@@ -443,7 +457,7 @@ _TEXT_COLUMNS = {
     *("id", "label", "cluster", "run", "neighbor", "left", "right"),
     *("majority_label", "majority_cluster", "column_name", "kind", "category"),
     *("cluster_before", "cluster_after", "transition", "ambiguity"),
-    *("criterion", "rule"),
+    *("criterion", "rule", "clustering"),
 }
 
 

@@ -360,7 +360,7 @@ _COMPARED = (
 )
 
 
-@table_function("several clusterings", guide="intervals", order=("clustering",))
+@table_function("several clusterings", guide="comparison", order=("clustering",))
 def compare_clusterings(
     frame: Frame,
     clusters: Column | Sequence[Column],

@@ -200,7 +200,7 @@ _DIFFERENCE_COLUMNS = (
 )
 
 
-@table_function("paired labels", guide="intervals", order=("metric",))
+@table_function("paired labels", guide="comparison", order=("metric",))
 def external_differences(
     frame: Frame,
     label: Column,

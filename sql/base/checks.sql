@@ -80,6 +80,12 @@ CREATE OR REPLACE MACRO clustereval._column_fault(given) AS
       given['parameter'], ': expected a column, got the quoted string ',
       regexp_extract(given['argument'], '''.*'''), '; write it without quotes'
     )
+    WHEN given['parameter'] = 'cluster'
+      AND regexp_matches(given['argument'], '^any_value\((main\.)?list_value\(')
+    THEN concat(
+      'cluster: expected one column, got a list; compare_clusterings(tbl, [a, b], label) compares ',
+      'several clusterings'
+    )
     WHEN given['parameter'] = 'clusters'
       AND regexp_matches(given['argument'], '^any_value\((main\.)?list_value\(''')
     THEN 'clusters: expected a list of columns, got quoted strings; write them without quotes'

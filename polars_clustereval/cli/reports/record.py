@@ -62,7 +62,8 @@ class Input(NamedTuple):
 
 
 _ROW_COLUMNS = (
-    *("label", "cluster", "weight", "id", "run", "k", "vector", "columns", "partition_by"),
+    *("label", "cluster", "clusters", "weight", "id", "run", "k", "vector", "columns"),
+    "partition_by",
 )
 _ROWS = (Input("frame", "clustereval_input", _ROW_COLUMNS),)
 
@@ -115,6 +116,9 @@ class Report:
     first_rows: tuple[str, int] | None = None
     #: A column, and its value in the rows that the terminal shows last.
     shown_last: tuple[str, str] | None = None
+    #: In a report with many rows per clustering: a column of names and one of remarks, which the
+    #: terminal shows below the table. The table has no columns without values.
+    remarks: tuple[str, str] | None = None
     #: Whether the rows are findings, which the terminal shows as sentences.
     is_in_words: bool = False
     #: The columns whose values are explained in words below the table of a single clustering.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from polars_clustereval import (
     affected_ids,
     cluster_stability,
+    compare_clusterings,
     moved_ids,
     run_consensus,
     run_drift,
@@ -16,7 +18,63 @@ from polars_clustereval import (
 
 from .record import Input, Report, explain, look_up
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 __all__ = ["RUNS"]
+
+
+def _name_given(report: Report, arguments: Mapping[str, Any]) -> Report:
+    """Return the report with a heading that names only labels and vectors that are given."""
+    heading = {"label": ("label", "clusters", "confidence"), "vector": ("vector", "distance")}
+    given = tuple(names for name, names in heading.items() if arguments[name] is not None)
+    return replace(report, heading=given if "label" in given[0] else (("clusters",), *given))
+
+
+_COMPARISON_REPORT = Report(
+    command="compare",
+    function=compare_clusterings,
+    description="several clusterings of the same rows, the best one first",
+    row_counts=("n",),
+    no_rows="no rows with a label and a cluster",
+    heading=(("label", "clusters", "confidence"), ("vector", "distance")),
+    meanings=explain(
+        {
+            "clustering": "the column of the clusters, the best one first",
+            "n": "rows that it scores",
+            "coverage": ("1", "share of the rows that it scores"),
+            "n_clusters": "clusters of these rows",
+            "n_noise": "rows of noise",
+            "n_common": "rows that every clustering scores",
+            "adjusted_rand_score": "adjusted Rand index of its own rows",
+            "adjusted_rand_score_common": ("1", "of the rows that all score; decides the order"),
+            "adjusted_rand_score_difference": "to the best one, on the rows that all score",
+            "adjusted_rand_score_lower": "of the difference",
+            "adjusted_rand_score_upper": "of the difference; below 0 if the best one is better",
+            "adjusted_mutual_info_score": "adjusted mutual information of its own rows",
+            "adjusted_mutual_info_score_common": ("1", "of the rows that all score"),
+            "adjusted_mutual_info_score_difference": "to the best one",
+            "adjusted_mutual_info_score_lower": "of this difference",
+            "adjusted_mutual_info_score_upper": "of this difference",
+            "simplified_silhouette": ("1", "mean silhouette by the centers, of its own rows"),
+            "simplified_silhouette_common": ("1", "of the rows that all score"),
+            "davies_bouldin_score": "overlap of clusters, of its own rows",
+            "davies_bouldin_score_common": ("0", "of the rows that all score"),
+            "calinski_harabasz_score": "variance between / within clusters, of its own rows",
+            "calinski_harabasz_score_common": ("high", "of the rows that all score"),
+            "remark": "what to know before you prefer the best one",
+        }
+    ),
+    left_out=(
+        *(
+            f"adjusted_mutual_info_score{x}"
+            for x in ("", "_common", "_difference", "_lower", "_upper")
+        ),
+        *("davies_bouldin_score", "calinski_harabasz_score", "n_common"),
+    ),
+    remarks=("clustering", "remark"),
+    adapt=_name_given,
+)
 
 _CONSENSUS_REPORT = Report(
     command="stability",
@@ -205,6 +263,7 @@ _DRIFT_REPORT = Report(
 )
 
 RUNS = (
+    _COMPARISON_REPORT,
     _CONSENSUS_REPORT,
     _STABILITY_REPORT,
     _TRANSITION_REPORT,
