@@ -271,3 +271,14 @@ def test_errors_of_columns_in_sql(con: Any) -> None:
     con.register("assignments", ROWS)
     with pytest.raises(duckdb.Error, match="clusters: expected a list of columns, got quoted stri"):
         con.execute("FROM clustereval.compare_clusterings(assignments, ['good', 'split'], label)")
+
+
+def test_a_list_of_columns_as_the_cluster_of_another_table(con: Any) -> None:
+    con.register("assignments", ROWS)
+    words = "compare_clusterings.* compares several clusterings"
+    with pytest.raises(duckdb.Error, match=rf"cluster: expected one column, got a list; {words}"):
+        con.execute("FROM clustereval.external_summary(assignments, label, [good, split])")
+    with pytest.raises(
+        ce.ClusterEvalError, match=rf"cluster: expected a column .*, got list; ce.{words}"
+    ):
+        ce.external_summary(ROWS, "label", ["good", "split"])  # type: ignore[arg-type]

@@ -209,7 +209,8 @@ class DuckDB:
         return [with_keys(row, keys) for row in self.ask(query, **frames)]
 
     def listed(self, names: Sequence[str]) -> Column:
-        return Expression(column_sql(list(names)))
+        # A list itself would be taken for several clusterings.
+        return Expression(f"list_concat({column_sql(list(names))}, [])")
 
     def scalars(
         self,
