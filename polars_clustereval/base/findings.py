@@ -22,6 +22,11 @@ LOW_SILHOUETTE, FAR_RATIO = 0.25, 10
 
 #: Names that clusterings give to noise, in lower case and without blanks around them.
 NOISE_NAMES = ("-1", "-1.0", "noise", "outlier", "outliers", "unassigned", "unclustered")
+#: Texts that represent a missing label, in the same form.
+PLACEHOLDERS = (
+    *("", "-", "?", ".", "null", "none", "nil", "nan", "na", "n/a", "#n/a", "<na>", "nat"),
+    *("missing", "unknown", "undefined", "not available"),
+)
 #: What to do if a cluster or a label is noise.
 NOISE_ADVICE = {
     "cluster": "give noise and noise_as",
@@ -222,9 +227,11 @@ def mute_noise(findings: pl.LazyFrame, subjects: Sequence[str]) -> pl.LazyFrame:
     return findings.filter(pl.col("code").str.starts_with("unnamed_noise") | ~of_noise)
 
 
-def _severity_of_left_out(n: pl.Expr, whole: pl.Expr) -> pl.Expr:
+def severity_of_left_out(n: pl.Expr, whole: pl.Expr) -> pl.Expr:
     """Return the severity of `n` rows of `whole` that are left out."""
-    warning = pl.when(10 * n >= whole).then(pl.lit("warning")).otherwise(pl.lit("note"))
+    warning = (
+        pl.when(10 * n >= whole).then(pl.lit("warning")).otherwise(pl.lit("note"))
+    )
     return pl.when(2 * n >= whole).then(pl.lit("problem")).otherwise(warning)
 
 
@@ -294,7 +301,7 @@ def findings_on_sizes(
             keys,
             1,
             "dropped_rows",
-            severity=_severity_of_left_out(n_dropped, total_noise + n_dropped),
+            severity=severity_of_left_out(n_dropped, total_noise + n_dropped),
             n=n_dropped,
             value=ratio(n_dropped, total_noise + n_dropped),
             finding=pl.format(
@@ -313,7 +320,7 @@ def findings_on_sizes(
             "noise_rows",
             severity=pl.when(total_noise == total)
             .then(pl.lit("note"))
-            .otherwise(_severity_of_left_out(n_noise, total_noise)),
+            .otherwise(severity_of_left_out(n_noise, total_noise)),
             n=n_noise,
             value=ratio(n_noise, total_noise),
             finding=pl.format(

@@ -10,16 +10,20 @@ from polars_clustereval.base.checks import show_value
 from polars_clustereval.base.counts import POINT_COUNTS
 from polars_clustereval.base.findings import (
     GIANT_SHARE,
-    NOISE_ADVICE,
     findings_on_sizes,
     pairs_say_little,
+    sort_findings,
 )
 from polars_clustereval.base.frames import align_structs
-from polars_clustereval.base.quoting import quote_identifier, quote_literal
-from polars_clustereval.external.findings import find_unique_labels, fractions_as_text
+from polars_clustereval.base.quoting import quote_identifier
+from polars_clustereval.external.findings import (
+    find_texts,
+    find_unique_labels,
+    fractions_as_text,
+)
 from polars_clustereval.internal.summary import internal_summary
 
-from .engines import list_columns, open_rows, read_rows
+from .engines import convert_to_polars, list_columns, open_rows, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,17 +31,9 @@ if TYPE_CHECKING:
     from .options import Call
     from .sources import Source
 
-__all__ = ["PLACEHOLDERS", "doubt_counts", "doubt_input", "doubt_labels"]
+__all__ = ["doubt_counts", "doubt_input"]
 
-# Texts that represent a missing label, in lower case and without blanks around them.
-PLACEHOLDERS = (
-    *("", "-", "?", ".", "null", "none", "nil", "nan", "na", "n/a", "#n/a", "<na>", "nat"),
-    *("missing", "unknown", "undefined", "not available"),
-)
-
-# There is a warning if a placeholder is in more than this share of the rows, or if more than this
-# share of the edges is left out.
-_LARGE_SHARE = 0.1
+# There is a warning if more than this share of the edges is left out.
 _MOST = 0.5
 
 
@@ -49,7 +45,7 @@ def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
         return []
     if {"vector", "cluster", "distance"} <= call.arguments.keys():
         return _doubt_coordinates(sources[0], call)
-    return doubt_labels(sources[0], call) if "label" in call.report.required else []
+    return _doubt_labels(sources[0], call) if "label" in call.report.required else []
 
 
 #: The findings that the counts of a report tell, and those of them that sums over partitions tell.
@@ -101,43 +97,27 @@ def _doubt_partitions(result: pl.DataFrame) -> list[str]:
     ]
 
 
-def doubt_labels(source: Source, call: Call) -> list[str]:
-    """Return warnings about labels that look like missing values, spellings or measurements."""
+def _doubt_labels(source: Source, call: Call) -> list[str]:
+    """Return the findings about labels that are missing values, spellings or measurements.
+
+    Of many labels that are doubtful for the same reason, that of the most rows is named.
+    """
     with open_rows(source, call, call.report.inputs[0]) as (connection, rows, arguments):
-        label = arguments["label"]
-        relation = connection.sql(f"FROM {rows}")
-        types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-        column = quote_identifier(label)
-        if types[label] in ("FLOAT", "DOUBLE"):
-            is_fraction = f"isfinite({column}) AND {column} <> floor({column})"
-            query = f"SELECT COUNT(DISTINCT {column}) FROM {rows} WHERE {is_fraction}"
-            n = connection.execute(query).fetchall()[0][0]
-            return pl.select(fractions_as_text(pl.lit(n))).to_series().to_list() if n else []
-        if not types[label].startswith(("VARCHAR", "ENUM")):
+        column = quote_identifier(arguments["label"])
+        relation = connection.sql(f"SELECT {column} AS label FROM {rows}")
+        if not str(relation.types[0]).startswith(("FLOAT", "DOUBLE", "VARCHAR", "ENUM")):
             return []
-        spelled = connection.execute(
-            f"WITH labels AS (SELECT DISTINCT CAST({column} AS VARCHAR) AS label FROM {rows}) "
-            "SELECT MIN(label), MAX(label) FROM labels "
-            r"GROUP BY lower(regexp_replace(label, '\s', '', 'g')) HAVING COUNT(*) > 1 "
-            "ORDER BY 1 LIMIT 1"
-        ).fetchone()
-        found = connection.execute(
-            f"WITH counts AS (SELECT CAST({column} AS VARCHAR) AS label, COUNT(*) AS n, "
-            f"SUM(COUNT(*)) OVER () AS total FROM {rows} WHERE {column} IS NOT NULL GROUP BY 1) "
-            f"SELECT * FROM counts WHERE n > {_LARGE_SHARE} * total "
-            f"AND lower(trim(label)) IN ({', '.join(map(quote_literal, PLACEHOLDERS))}) "
-            "ORDER BY n DESC, label ASC LIMIT 1"
-        ).fetchone()
-    texts = []
-    if spelled is not None:
-        texts.append("labels such as '{}' and '{}' differ only by case or blanks".format(*spelled))
-    if found is not None:
-        value, n, total = found
-        texts.append(
-            f"the label '{value}' of {n:,} of {int(total):,} rows counts as one label; if it "
-            f"stands for a missing one, {NOISE_ADVICE['label']}"
-        )
-    return texts
+        counted = "label, COUNT(*) AS label_size"
+        table = convert_to_polars(relation.filter("label IS NOT NULL").aggregate(counted))
+    sizes, label = table.lazy(), pl.col("label")
+    if table.schema["label"].is_float():
+        n = table.filter(label.is_finite() & (label != label.floor())).height
+        return pl.select(fractions_as_text(pl.lit(n))).to_series().to_list() if n else []
+    found = find_texts(sizes, sizes.select(total=pl.col("label_size").sum()), [])
+    if not found:
+        return []
+    ordered = sort_findings(found, [], ["label"]).collect()
+    return ordered.unique("code", keep="first", maintain_order=True)["finding"].to_list()
 
 
 def _doubt_coordinates(source: Source, call: Call) -> list[str]:

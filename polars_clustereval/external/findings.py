@@ -15,6 +15,8 @@ from polars_clustereval.base.exact import (
     word_for,
 )
 from polars_clustereval.base.findings import (
+    NOISE_ADVICE,
+    PLACEHOLDERS,
     PROBLEM_SHARE,
     UNDIVIDED_SHARE,
     are_many,
@@ -25,6 +27,7 @@ from polars_clustereval.base.findings import (
     name_subjects,
     percent_below,
     problem_if,
+    severity_of_left_out,
     sort_findings,
 )
 from polars_clustereval.base.frames import join_partitions, join_small
@@ -86,6 +89,9 @@ def external_findings(
           number of labels divided by the number of rows.
         - fractional_labels: labels are floating-point numbers with a fraction. It is a problem if
           most labels are, and there are more than twice as many labels as clusters.
+        - placeholder_label: a label is a text that represents a missing label, such as unknown,
+          none, n/a or a blank, and has at least a tenth of the rows. value is its share of the
+          rows, on which the severity depends as in dropped_rows.
         - similar_labels: labels differ only by case or blanks.
         - same_partition: clusters and labels agree one to one.
         - noise_label: at least half of the rows with a label are noise that is left out. n is the
@@ -277,16 +283,50 @@ def _findings_on_labels(
             ),
         ),
     ]
-    dtype = table.label_sizes.collect_schema()["label"]
-    if isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
-        findings.append(_find_spellings(table, keys))
-    return findings
+    return [*findings, *find_texts(table.label_sizes, counts, keys)]
 
 
-def _find_spellings(table: ContingencyTable, keys: list[str]) -> pl.LazyFrame:
+def find_texts(
+    label_sizes: pl.LazyFrame, counts: pl.LazyFrame, keys: list[str]
+) -> list[pl.LazyFrame]:
+    """Return the findings about the texts of labels, none if the labels are of another type."""
+    dtype = label_sizes.collect_schema()["label"]
+    if not isinstance(dtype, pl.String | pl.Categorical | pl.Enum):
+        return []
+    return [
+        _find_spellings(label_sizes, keys),
+        _find_placeholders(join_partitions(label_sizes, keys, counts.select(*keys, "total")), keys),
+    ]
+
+
+def _find_placeholders(label_sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return a finding for each label that stands for a missing one and has a tenth of the rows."""
+    name, size, total = pl.col("label").cast(pl.String), pl.col("label_size"), pl.col("total")
+    is_placeholder = name.str.strip_chars(" ").str.to_lowercase().is_in(PLACEHOLDERS)
+    return make_finding(
+        # Among many rows, a few such labels may be meant.
+        label_sizes.filter(is_placeholder & (10 * size >= total)),
+        keys,
+        -4,
+        "placeholder_label",
+        severity=severity_of_left_out(size, total),
+        label=pl.col("label"),
+        n=size,
+        value=ratio(size, total),
+        finding=pl.format(
+            "the label '{}' of {} of {} counts as one label; if it stands for a missing one, "
+            + NOISE_ADVICE["label"],
+            name,
+            size,
+            count_as_text(total, "row"),
+        ),
+    )
+
+
+def _find_spellings(label_sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return a finding for each set of labels that differ only by case or blanks."""
     name = pl.col("name")
-    named = table.label_sizes.with_columns(name=pl.col("label").cast(pl.String))
+    named = label_sizes.with_columns(name=pl.col("label").cast(pl.String))
     # These are the blanks of \s in DuckDB.
     spelling = name.str.to_lowercase().str.replace_all(r"[\t\n\f\r ]", "")
     groups = named.with_columns(spelling=spelling).group_by(*keys, "spelling")

@@ -226,13 +226,16 @@ class Points:
         the squared distances is not finite. The distances of the kept points to the center of the
         cluster have a sum (distances), a sum of squares (ssw) and a maximum (radius), and those to
         the center of the partition a sum (overall_distances). Rows with a NULL cluster are counted
-        in a separate row.
+        in a separate row. For cosine, zeros counts the kept points that are zero vectors.
         """
         keys = self.cluster_keys
         targets = self.all_centers.select(*keys, *self.form.columns("c"), *self.form.columns("g"))
         rows = join_small(self.rows, keys, targets, "left")
         kept, own_distance = pl.col("kept"), pl.col("own_distance")
         squares = self.distance.squared(own_distance)
+        zeros: Terms = {}
+        if self.distance.name == "cosine":
+            zeros = {"zeros": (kept & (self.form.norm("x") == 0)).cast(pl.Int64)}
         measured = rows.select(
             *keys,
             "kept",
@@ -240,6 +243,7 @@ class Points:
             "noisy",
             own_distance=pl.when(kept).then(self.form.distance_between("x", "c")),
             overall_distance=pl.when(kept).then(self.form.distance_between("x", "g")),
+            **zeros,
         )
         n = kept.cast(pl.Int64).sum()
         # A sum may overflow even if all distances are finite.
@@ -255,6 +259,7 @@ class Points:
                 ssw=squares.sum(),
                 radius=own_distance.max(),
                 overall_distances=pl.col("overall_distance").sum(),
+                **{name: pl.col(name).sum() for name in zeros},
             )
             .cache()
         )
@@ -278,7 +283,7 @@ class Points:
     def row_counts(self) -> pl.LazyFrame:
         """One row per partition: n, n_dropped, n_noise, n_dims, n_clusters and n_singletons.
 
-        A partition has a row even if it has no kept points.
+        A partition has a row even if it has no kept points. For cosine, there are also the zeros.
         """
         n = pl.col("n")
         terms = {
@@ -289,6 +294,8 @@ class Points:
             "n_clusters": (n > 0).sum().cast(pl.Int64),
             "n_singletons": (n == 1).sum().cast(pl.Int64),
         }
+        if self.distance.name == "cosine":
+            terms["zeros"] = pl.col("zeros").sum()
         return aggregate_by(self.spreads, self.partition_keys, terms)
 
     def precompute(self) -> Points:

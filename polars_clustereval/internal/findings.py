@@ -14,6 +14,7 @@ from polars_clustereval.base.exact import (
     decimals_below,
     ratio,
     widen,
+    word_for,
 )
 from polars_clustereval.base.findings import (
     DOMINANT_SHARE,
@@ -26,6 +27,7 @@ from polars_clustereval.base.findings import (
     name_subjects,
     percent_above,
     problem_if,
+    severity_of_left_out,
     sort_findings,
     whole_above,
 )
@@ -34,9 +36,11 @@ from polars_clustereval.base.growth import SILHOUETTES
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
-from .report import internal_cluster_report, internal_report
+from .centroids import check_point_options
+from .report import internal_cluster_report
 from .silhouette import silhouette_clusters
 from .states import cluster_states
+from .two_passes import read_points_in_two_passes
 from .vectors import check_vector
 
 if TYPE_CHECKING:
@@ -52,7 +56,6 @@ _FINDING_COLUMNS = (
     *("severity", "code", "cluster", "other_cluster", "coordinate"),
     *("n", "value", "finding"),
 )
-_COUNT_NAMES = ("n", "n_dropped", "n_noise", "n_clusters")
 #: The number of standard errors to each limit of a 95 % interval.
 _ERRORS = NormalDist().inv_cdf(0.975)
 
@@ -116,6 +119,9 @@ def internal_findings(
           partition, low_silhouette and close_clusters are not reported, because distances say
           little of the other coordinates. Dominant coordinates are not reported for cosine
           distances or if weights are used.
+        - zero_vectors: for cosine distances, some vectors are all zeros, for example where
+          embeddings are missing. value is the share of these points, on which the severity depends
+          as in dropped_rows.
         - far_point: the farthest point of a cluster is more than 10 times as far from the center as
           the cluster's points are on average. value is the ratio of these distances. For
           sqeuclidean, the square root of the ratio is compared with 10, and value is this root. If
@@ -167,7 +173,9 @@ def internal_findings(
     rows = lazy.with_columns(key_columns(inner))
     by = list(inner)
     others = {"frame": rows, "partition_by": by or None, "noise_as": noise_of_findings(noise_as)}
-    counts = pass_arguments_to(internal_report, **others, metrics=_COUNT_NAMES)
+    options = pass_arguments_to(check_point_options, **others)
+    points = read_points_in_two_passes(rows, vector, cluster, options, results=())
+    counts = points.row_counts.rename(points.keys)
     if noise_as == "singletons":
         # Noise is points and clusters, although no cluster is compared with it.
         counts = counts.with_columns(pl.col("n", "n_clusters") + pl.col("n_noise"))
@@ -192,7 +200,8 @@ class PointReports(NamedTuple):
     """The reports from which the findings are derived, all for the same partitions."""
 
     counts: pl.LazyFrame
-    """The columns n, n_dropped, n_noise and n_clusters of internal_report."""
+    """The columns n, n_dropped, n_noise and n_clusters of internal_report. If there is a column
+    zeros, the number of zero vectors, they are a finding."""
     clusters: pl.LazyFrame
     """The result of internal_cluster_report."""
     silhouettes: pl.LazyFrame | None
@@ -226,6 +235,8 @@ def findings_of_reports(
         findings.append(_report_dominant_coordinates(dominant, by, reports.names))
         findings.append(_find_cluster_coordinates(reports.states, by, reports.names))
         measured = join_partitions(measured, by, dominant.select(*by, "places"), how="left")
+    if "zeros" in row_counts.collect_schema():
+        findings.append(_find_zero_vectors(row_counts, by))
     is_unscaled = pl.lit(False) if reports.states is None else pl.col("places").is_not_null()
     # Silhouettes that say something of their cluster: not of a column or a point.
     low = measured.filter(
@@ -250,8 +261,9 @@ def _points_of_partitions(
     """Return the row counts that findings_on_sizes needs, computed from internal_report."""
     dropped = pl.col("n_noise") if noise_as == "drop" else pl.lit(0)
     total = pl.col("n").alias("total")
+    zeros = [name for name in counts.collect_schema() if name == "zeros"]
     return counts.select(
-        *by, total, "n_dropped", "n_noise", "n_clusters", total_noise=pl.col("n") + dropped
+        *by, total, "n_dropped", "n_noise", "n_clusters", *zeros, total_noise=pl.col("n") + dropped
     ).cache()
 
 
@@ -368,6 +380,26 @@ def _find_close_clusters(low: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
             "hardly set apart",
             _text_of(),
             _text_of("other_"),
+        ),
+    )
+
+
+def _find_zero_vectors(row_counts: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return a finding for each partition that has zero vectors."""
+    n, total = pl.col("zeros"), pl.col("total")
+    return make_finding(
+        row_counts.filter(n > 0),
+        by,
+        0,
+        "zero_vectors",
+        severity=severity_of_left_out(n, total),
+        n=n,
+        value=ratio(n, total),
+        finding=pl.format(
+            "{} {} cosine distance to every other one is 1; if zeros stand for a missing vector, "
+            "make it NULL, so that such rows are left out",
+            count_as_text(n, "vector"),
+            word_for(n, "is zero: its", "are zero: their"),
         ),
     )
 

@@ -11,8 +11,6 @@ import polars as pl
 
 from polars_clustereval import __version__
 from polars_clustereval.base.findings import GIANT_SHARE, looks_like_noise
-from polars_clustereval.cli.doubts import doubt_labels
-from polars_clustereval.cli.engines import read_rows
 from polars_clustereval.cli.noise import ask_about_noise
 from polars_clustereval.cli.options import option_flag
 from polars_clustereval.plots.charts import count
@@ -21,12 +19,12 @@ from .answers import percent
 from .silhouettes import describe_method
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from polars_clustereval.cli.options import Call, Options
+    from polars_clustereval.cli.options import Options
     from polars_clustereval.cli.sources import Source
 
-__all__ = ["Tables", "list_facts", "list_versions", "list_warnings", "warn_of_rows"]
+__all__ = ["Tables", "list_facts", "list_versions", "list_warnings"]
 
 
 class Tables(NamedTuple):
@@ -110,34 +108,6 @@ def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> l
             "by row or by pair say little of the others."
         )
     return warnings
-
-
-def warn_of_rows(source: Source, calls: Sequence[Call]) -> list[str]:
-    """Return warnings about labels that look like missing values, and about zero vectors."""
-    named = {call.report.function.__name__: call for call in calls}
-    on_labels, on_points = named.get("external_report"), named.get("internal_report")
-    doubts = [] if on_labels is None else doubt_labels(source, on_labels)
-    warnings = [f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts]
-    if on_points is not None and on_points.arguments["distance"].lower() == "cosine":
-        warnings += _warn_of_zero_vectors(source, on_points)
-    return warnings
-
-
-def _warn_of_zero_vectors(source: Source, call: Call) -> list[str]:
-    """Return a warning if the points of a call include zero vectors."""
-    rows, arguments = read_rows(source, call, call.report.inputs[0])
-    columns = arguments["vector"]
-    schema = rows.collect_schema()
-    if len(columns) == 1 and not schema[columns[0]].is_numeric():
-        numbers = pl.col(columns[0]).cast(pl.List(pl.Float64)).list
-        is_zero = (numbers.min() == 0) & (numbers.max() == 0)
-    else:
-        is_zero = pl.all_horizontal(pl.col(column) == 0 for column in columns)
-    n = rows.select(is_zero.sum()).collect(engine="streaming").item()
-    if not n:
-        return []
-    subject = "1 vector is zero: its" if n == 1 else f"{n:,} vectors are zero: their"
-    return [f"{subject} cosine distance to every other one is 1."]
 
 
 def list_versions(source: Source) -> list[tuple[str, str]]:

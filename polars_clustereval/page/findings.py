@@ -32,7 +32,7 @@ from .answers import (
     list_steps,
     percent,
 )
-from .facts import Tables, list_facts, list_versions, list_warnings, warn_of_rows
+from .facts import Tables, list_facts, list_versions, list_warnings
 from .numbers import show_number
 from .reports import Reports
 from .silhouettes import average_by_cluster, average_clusters, choose_method
@@ -181,7 +181,6 @@ def list_warnings_of_input(
     """
     noise = describe_unknown_noise([source], calls[0], compute(calls[0]))
     warnings = [
-        *warn_of_rows(source, calls),
         *(f"{note}." for note in noise),
         *(f"{note[0].upper()}{note[1:]}." for note in choice),
     ]
@@ -295,6 +294,11 @@ def _list_findings(
         noise = options.call(REPORTS["internal"]).arguments.get("noise")
         rows = findings_of_reports(reports, [], noise=noise, noise_as=noise_as, distance=distance)
         tables.append(rows.collect())
+        if distance.lower() == "cosine":
+            # No table of the page counts these vectors. Exact silhouettes take linear time here.
+            exact = {"method": "exact", "sample_size": None, "reference_size": None}
+            whole = compute(options.call(REPORTS["findings-vector"], **exact))
+            tables.append(whole.filter(code="zero_vectors"))
     return tables
 
 

@@ -47,6 +47,17 @@ CREATE OR REPLACE MACRO clustereval._looks_like_noise(x) AS
     FALSE
   );
 
+-- TRUE if values of the type of x, a label, are texts.
+CREATE OR REPLACE MACRO clustereval._is_text(x) AS
+  typeof(x) = 'VARCHAR' OR starts_with(typeof(x), 'ENUM(');
+
+-- TRUE if x, a label, is a text that represents a missing label.
+CREATE OR REPLACE MACRO clustereval._is_placeholder(x) AS
+  clustereval._is_text(x) AND lower(trim(CAST(x AS VARCHAR))) IN (
+    '', '-', '?', '.', 'null', 'none', 'nil', 'nan', 'na', 'n/a', '#n/a', '<na>', 'nat',
+    'missing', 'unknown', 'undefined', 'not available'
+  );
+
 -- What to do if a cluster or a label, the kind, is noise.
 CREATE OR REPLACE MACRO clustereval._noise_advice(kind) AS
   CASE kind
@@ -191,12 +202,6 @@ CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
   WHERE n_noise > 0
   UNION ALL
   SELECT
-    counts.partition_key, -9, 'problem', 'no_rows', NULL, 0, NULL,
-    concat('no ', unit, ' can be scored, so nothing was checked')
-  FROM query_table(row_counts) AS counts
-  WHERE total = 0
-  UNION ALL
-  SELECT
     counts.partition_key, -7, 'problem', 'unknown_noise', NULL, total, NULL,
     clustereval._unknown_noise_as_text(noise)
   FROM query_table(row_counts) AS counts
@@ -204,17 +209,27 @@ CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
     -- A partition without noise is nothing unusual.
     AND (SELECT SUM(n_noise) FROM query_table(row_counts)) = 0
   UNION ALL
+  -- No two of these are found in one partition.
   SELECT
-    counts.partition_key, -6, 'problem', 'all_singletons', NULL, total, NULL,
-    concat('each of the ', total, ' ', unit, 's is a cluster of its own: is the cluster an id?')
+    counts.partition_key,
+    CASE WHEN total = 0 THEN -9 WHEN n_clusters > 1 THEN -6 ELSE 3 END,
+    'problem',
+    CASE
+      WHEN total = 0 THEN 'no_rows'
+      WHEN n_clusters > 1 THEN 'all_singletons'
+      ELSE 'one_cluster'
+    END,
+    NULL, total, NULL,
+    CASE
+      WHEN total = 0 THEN concat('no ', unit, ' can be scored, so nothing was checked')
+      WHEN n_clusters > 1
+      THEN concat(
+        'each of the ', total, ' ', unit, 's is a cluster of its own: is the cluster an id?'
+      )
+      ELSE 'there is one cluster, so nothing is told apart'
+    END
   FROM query_table(row_counts) AS counts
-  WHERE total > 1 AND n_clusters = total AND n_noise = 0
-  UNION ALL
-  SELECT
-    counts.partition_key, 3, 'problem', 'one_cluster', NULL, total, NULL,
-    'there is one cluster, so nothing is told apart'
-  FROM query_table(row_counts) AS counts
-  WHERE n_clusters = 1 AND total > 1
+  WHERE total = 0 OR total > 1 AND (n_clusters = 1 OR n_clusters = total AND n_noise = 0)
   UNION ALL
   SELECT
     sizes.partition_key, 4, 'warning', 'giant_cluster', sizes.cluster, sizes.cluster_size,

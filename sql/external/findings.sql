@@ -91,7 +91,7 @@ CREATE OR REPLACE MACRO clustereval._findings_on_labels(
       *,
       CAST(sizes.label AS VARCHAR) AS name,
       CASE
-        WHEN typeof(sizes.label) = 'VARCHAR' OR starts_with(typeof(sizes.label), 'ENUM(')
+        WHEN clustereval._is_text(sizes.label)
         THEN regexp_replace(lower(CAST(sizes.label AS VARCHAR)), '\s', '', 'g')
       END AS spelling
     FROM query_table(label_sizes) AS sizes
@@ -155,7 +155,21 @@ CREATE OR REPLACE MACRO clustereval._findings_on_labels(
   FROM query_table(label_sizes) AS sizes
   JOIN query_table(row_counts) AS counts
     ON counts.partition_key IS NOT DISTINCT FROM sizes.partition_key
-  WHERE noise IS NULL AND clustereval._looks_like_noise(sizes.label);
+  WHERE noise IS NULL AND clustereval._looks_like_noise(sizes.label)
+  UNION ALL
+  SELECT
+    sizes.partition_key, -4, clustereval._severity_of_left_out(label_size, counts.total),
+    'placeholder_label', sizes.label, label_size, clustereval._ratio(label_size, counts.total),
+    concat(
+      'the label ''', CAST(sizes.label AS VARCHAR), ''' of ', label_size, ' of ',
+      clustereval._count_as_text(counts.total, 'row'),
+      ' counts as one label; if it stands for a missing one, ', clustereval._noise_advice('label')
+    )
+  FROM query_table(label_sizes) AS sizes
+  JOIN query_table(row_counts) AS counts
+    ON counts.partition_key IS NOT DISTINCT FROM sizes.partition_key
+  -- Among many rows, a few such labels may be meant.
+  WHERE clustereval._is_placeholder(sizes.label) AND 10 * label_size >= counts.total;
 
 -- What you should know about a clustering with labels: clusters that have several labels, labels
 -- that are in several clusters, and rows that are left out.
@@ -179,10 +193,11 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
   label_counts AS (
     SELECT
       partition_key, COUNT(*) AS n_labels, SUM(n_cells) AS n_cells,
-      COUNT(CASE WHEN clustereval._is_fraction(sizes.label) THEN 1 END) AS n_fractions,
-      CAST(SUM(CASE WHEN clustereval._is_fraction(sizes.label) THEN label_size END) AS BIGINT)
-        AS fraction_rows
-    FROM label_sizes AS sizes
+      COUNT(CASE WHEN is_fraction THEN 1 END) AS n_fractions,
+      CAST(SUM(CASE WHEN is_fraction THEN label_size END) AS BIGINT) AS fraction_rows
+    FROM (
+      SELECT *, clustereval._is_fraction(sizes.label) AS is_fraction FROM label_sizes AS sizes
+    )
     GROUP BY partition_key
   ),
   noise_of_labels AS (

@@ -212,7 +212,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     SELECT
       own.partition_key, own.cluster AS cluster_key, own.n, own.variances AS m2, own.mean,
       clustereval._farness(spread.radius, spread.mean_distance, distance) AS farness,
-      gap.nearest, averaged.silhouette,
+      own.n_zero_vectors, gap.nearest, averaged.silhouette,
       averaged.silhouette - averaged.margin AS lower,
       averaged.silhouette + averaged.margin AS upper,
       counts.total, counts.n_clusters
@@ -279,6 +279,20 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       )
     FROM clustereval._cluster_coordinates(__ce_distorted), __ce_columns
     WHERE lower(distance) <> 'cosine' AND weights IS NULL
+    UNION ALL
+    SELECT
+      partition_key, 0, clustereval._severity_of_left_out(SUM(n_zero_vectors), total),
+      'zero_vectors', NULL, NULL, NULL, CAST(SUM(n_zero_vectors) AS BIGINT),
+      clustereval._ratio(SUM(n_zero_vectors), total),
+      concat(
+        clustereval._count_as_text(SUM(n_zero_vectors), 'vector'),
+        CASE WHEN SUM(n_zero_vectors) = 1 THEN ' is zero: its' ELSE ' are zero: their' END,
+        ' cosine distance to every other one is 1; if zeros stand for a missing vector, make it',
+        ' NULL, so that such rows are left out'
+      )
+    FROM __ce_distorted
+    GROUP BY partition_key, total
+    HAVING SUM(n_zero_vectors) > 0
     UNION ALL
     SELECT
       partition_key, 2, 'warning', 'dominant_coordinate', NULL, NULL, places[1], n, share,

@@ -223,7 +223,11 @@ def test_partitions_without_rows_to_score(noted: Noted, tmp_path: Path) -> None:
     [
         (
             ["gold", "Gold ", "iron"],
-            "labels such as 'Gold ' and 'gold' differ only by case or blanks",
+            "2 labels differ only by case or blanks: 'Gold ', 'gold'",
+        ),
+        (
+            ["iron", "Iron", "gold", "Gold", "Gold"],
+            "2 labels differ only by case or blanks: 'Gold', 'gold'",
         ),
         ([0.5, 1.0, 2.0], "1 label is a fraction: is the label a measurement?"),
         ([0.5, 1.0, 1.5], "2 labels are fractions: is the label a measurement?"),
@@ -235,7 +239,8 @@ def test_labels_that_are_spelled_or_measured(
     noted: Noted, tmp_path: Path, labels: list[object], words: str | None
 ) -> None:
     path = tmp_path / "rows.parquet"
-    pl.DataFrame({"species": labels * 9, "cluster": [0, 1, 1] * 9}).write_parquet(path)
+    rows = pl.DataFrame({"species": labels * 9})
+    rows.with_columns(cluster=pl.int_range(pl.len()) % 3).write_parquet(path)
     found = noted("external", path, *LABELED, "--engine=polars")[1]
     assert found == (f"clustereval: {path}: {words}\n" if words else "")
 

@@ -311,12 +311,6 @@ def test_one_row_of_noise(run: Run, write_rows: Callable[..., Path]) -> None:
         assert found == f"1 row (25 %) is noise, {words}."
 
 
-def test_one_zero_vector(run: Run, write_rows: Callable[..., Path]) -> None:
-    path = write_rows(x=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]], label=list("abb"), cluster=[0, 0, 0])
-    words = "1 vector is zero: its cosine distance to every other one is 1."
-    assert words in warned(run, path, "--distance", "cosine")
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -358,16 +352,6 @@ def test_one_cluster_and_a_giant_one(run: Run, write_rows: Callable[..., Path]) 
     assert warned(run, giant) == [
         "Cluster giant has 90 % of the rows: scores by row or by pair say little of the others."
     ]
-
-
-@pytest.mark.gate
-def test_zero_vectors(run: Run, write_rows: Callable[..., Path]) -> None:
-    path = write_rows(
-        x=[[0.0, 0.0], [1.0, 2.0], [3.0, 0.0], [0.0, 0.0]], label=list("aabb"), cluster=[0, 0, 1, 1]
-    )
-    words = "2 vectors are zero: their cosine distance to every other one is 1."
-    assert warned(run, path, "--distance", "cosine") == [words]
-    assert warned(run, path) == []
 
 
 def test_no_rows(run: Run, write_rows: Callable[..., Path]) -> None:

@@ -81,6 +81,31 @@ def test_a_good_clustering(run: Run, write_points: Callable[..., Path]) -> None:
     assert described[1].startswith("**Cluster 1**: x high (20.43, elsewhere 0.4271; v 17.3)")
 
 
+@pytest.mark.parametrize("options", [(), ("--method", "simplified", "--partition-by", "part")])
+def test_placeholders_and_zero_vectors_once(
+    run: Run, write_points: Callable[..., Path], options: tuple[str, ...]
+) -> None:
+    """They are findings, in the words of the tables, and no warnings above them."""
+    is_odd = pl.int_range(pl.len()) % 2 == 1
+    frame = grid().with_columns(
+        pl.col("x", "y") + 1,
+        label=pl.when(is_odd).then(pl.lit("n/a")).otherwise(pl.format("l{}", "label")),
+        part=pl.lit("all"),
+    )
+    frame = frame.with_columns(
+        pl.when(pl.int_range(pl.len()) > 3).then(pl.col("x", "y")).otherwise(0.0)
+    )
+    path = write_points(frame)
+    markdown = page(run, path, "--distance", "cosine", *options).replace("`", "")
+    words = "The label 'n/a' of 150 of 300 rows counts as one label; if it stands for"
+    zero = "4 vectors are zero: their cosine distance to every other one is 1; if zeros stand"
+    for mark, text in (("🔴", words), ("🔵", zero)):
+        assert f"\n- {mark} {text}" in markdown
+        assert markdown.count(text[4:30]) == 1
+    markdown = page(run, path, *options)
+    assert "vectors are zero" not in markdown
+
+
 #: A fault of a clustering, and what the page says of it, in words that no clean page has.
 FAULTS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
     "two clusters merged": (

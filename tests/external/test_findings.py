@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from math import comb
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,6 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from polars_clustereval.base.findings import PLACEHOLDERS
 from tests.support.compare import is_near
 from tests.support.engines import Engine, frame_of, stacked
 
@@ -33,6 +36,7 @@ CODES = [
     "all_singletons",
     "unique_labels",
     "fractional_labels",
+    "placeholder_label",
     "similar_labels",
     "same_partition",
     "noise_label",
@@ -408,6 +412,52 @@ def test_labels_that_differ_by_case_or_blanks(engine: Engine, dtype: Any) -> Non
     assert tuple(row.values()) == ("warning", "similar_labels", None, "GOLD", 30, None, words)
     rows = [(label.strip().lower(), cluster) for label, cluster in rows]
     assert not only(label_findings(engine, named(rows, label=dtype)), "similar_labels")
+
+
+def spread(label: Any, n: int, total: int) -> pl.DataFrame:
+    """Rows of `total`, of which n have the label and the others a, b or c."""
+    labels = [label] * n + list("abcabcabc" * total)[: total - n]
+    return named([(x, i % 3) for i, x in enumerate(labels)], label=pl.String)
+
+
+def test_each_word_for_a_missing_label(engine: Engine) -> None:
+    """Blanks around it and its case do not matter, and the word is a text as a whole."""
+    words = [*PLACEHOLDERS, " ", "NULL", "  N/a ", "Unknown"]
+    others = ["Unknown Pleasures", "nano", "none of these", "--", "unknown\t", "0"]
+    frame = pl.concat(
+        spread(word, 2, 20).with_columns(word=pl.lit(word)) for word in words + others
+    )
+    found = only(label_findings(engine, frame, partition_by="word"), "placeholder_label")
+    assert [row["label"] for row in found] == sorted(words)
+    advice = "if it stands for a missing one, make it NULL, so that these rows are left out"
+    for row in found:
+        text = f"the label '{row['word']}' of 2 of 20 rows counts as one label; {advice}"
+        expected = ("warning", "placeholder_label", None, row["word"], 2, 0.1, text)
+        assert tuple(row.values()) == (row["word"], *expected)
+
+
+def test_the_words_for_a_missing_label_are_the_same_in_sql() -> None:
+    sql = Path("sql/base/findings.sql").read_text("utf-8")
+    [words] = re.findall(r"_is_placeholder\(x\) AS.*? IN \((.*?)\);", sql, re.DOTALL)
+    assert re.findall(r"'([^']*)'", words) == list(PLACEHOLDERS)
+
+
+@pytest.mark.parametrize("dtype", [pl.String, pl.Enum(["a", "b", "c", "n/a"])])
+def test_shares_of_labels_that_are_placeholders(engine: Engine, dtype: Any) -> None:
+    """As if these rows were left out, but for less than a tenth of them, which may be meant."""
+    for n, severity in ((9, None), (10, "warning"), (49, "warning"), (50, "problem")):
+        frame = spread("n/a", n, 100).with_columns(pl.col("label").cast(dtype))
+        rows = only(label_findings(engine, frame), "placeholder_label")
+        assert [row["severity"] for row in rows] == ([severity] if severity else []), n
+        weighted = spread("n/a", 1, 4).with_columns(
+            pl.col("label").cast(dtype), weight=pl.Series([n, 100 - n, 0, 0])
+        )
+        rows = only(label_findings(engine, weighted, weight="weight"), "placeholder_label")
+        assert [row["severity"] for row in rows] == ([severity] if severity else []), n
+    cluster = frame.select(label="cluster", cluster="label")
+    assert only(label_findings(engine, cluster), "placeholder_label") == []
+    numbers = [(x, b) for x in (float("nan"), 1.0) for b in (0, 1)]
+    assert "placeholder_label" not in codes_of(engine.table("external_findings", named(numbers)))
 
 
 # ----------------------------------------------------------------------------------------------

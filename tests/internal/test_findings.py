@@ -340,6 +340,49 @@ def test_a_noise_value_that_no_row_has(engine: Engine) -> None:
     assert tuple(row.values()) == found
 
 
+def zeros_added(n: int, frame: pl.DataFrame = APART) -> pl.DataFrame:
+    """The points in other places than 0, and n zero vectors of cluster 0."""
+    zeros = frame.head(n).with_columns(
+        x=pl.lit(0.0), y=pl.lit(-0.0), cluster=frame["cluster"].head(n)
+    )
+    return pl.concat([frame.with_columns(pl.col("x") + 0.5), zeros])
+
+
+def test_zero_vectors(engine: Engine) -> None:
+    advice = "if zeros stand for a missing vector, make it NULL, so that such rows are left out"
+    for n, severity, subject in (
+        (0, None, ""),
+        (1, "note", "1 vector is zero: its"),
+        (7, "warning", "7 vectors are zero: their"),
+        (60, "problem", "60 vectors are zero: their"),
+    ):
+        rows = only(point_findings(engine, zeros_added(n), distance="cosine"), "zero_vectors")
+        words = f"{subject} cosine distance to every other one is 1; {advice}"
+        found = (severity, "zero_vectors", None, None, None, n, n / (60 + n), words)
+        assert [tuple(row.values()) for row in rows] == ([found] if n else [])
+    assert only(point_findings(engine, zeros_added(60)), "zero_vectors") == []
+
+
+@pytest.mark.parametrize("dims", [2, 40])
+def test_zero_vectors_of_partitions_and_lists(engine: Engine, dims: int) -> None:
+    """Those of noise that is left out or lacks a cluster do not count; long vectors do."""
+    frame = zeros_added(3).with_columns(cluster=pl.Series([0, 1] * 31 + [None], dtype=pl.Int64))
+    parts = [frame.with_columns(part=pl.lit(part)) for part in ("with", "without")]
+    parts[1] = parts[1].filter(pl.col("x") != 0)
+    frame = pl.concat(parts).with_columns(vector=pl.concat_list(["x", "y"] * (dims // 2)))
+    options: dict[str, Any] = {
+        "distance": "COSINE",
+        "partition_by": "part",
+        "weights": [2.0] * dims,
+    }
+    [row] = only(found_in(engine, frame, "vector", **options), "zero_vectors")
+    assert (row["part"], row["n"], row["value"]) == ("with", 2, 2 / 62)
+    for noise_as, total in (("drop", 31), ("singletons", 62)):
+        noisy = found_in(engine, frame, "vector", noise=1, noise_as=noise_as, **options)
+        [row] = only(noisy, "zero_vectors")
+        assert (row["n"], row["value"]) == (1, 1 / total)
+
+
 def test_ids_as_clusters(engine: Engine) -> None:
     ids = APART.with_columns(cluster=pl.int_range(60))
     [row] = point_findings(engine, ids)

@@ -89,7 +89,7 @@ SCORE = """
 #: Rows with NULLs, noise, a giant cluster and clusters of one point.
 MESSY = """
     SELECT
-      CASE WHEN i % 11 > 0 THEN concat('l', i % 4) END AS truth,
+      CASE WHEN i % 4 = 0 THEN 'unknown' WHEN i % 11 > 0 THEN concat('l', i % 4) END AS truth,
       CASE WHEN i % 13 = 0 THEN -1 WHEN i = 7 THEN 50 WHEN i = 8 THEN 51 WHEN i % 12 = 1 THEN 2
         ELSE 1 END AS cluster,
       CASE WHEN i % 17 > 0 THEN i % 10 + i / 100.0 END AS x,
@@ -269,6 +269,11 @@ def test_the_macros_are_called_with_what_is_chosen(reports: dict[str, Any], name
     n_points = 5 + has_lowest + has_profile if file.vector else 0
     assert n_queries == len(file.clusters) * (len(ON_LABELS) + n_points)
     assert ("method := 'sample'" in sql) == (name == "large.csv")
+
+
+def test_a_label_that_stands_for_a_missing_one_is_shown(reports: dict[str, Any]) -> None:
+    [table] = [x for x in reports["messy.csv"]["tables"] if x["title"] == "Findings on the labels"]
+    assert [x for x in table["items"] if "the label 'unknown' of" in x]
 
 
 def test_noise_of_a_profile_is_left_out(reports: dict[str, Any]) -> None:
