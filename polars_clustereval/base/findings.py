@@ -229,9 +229,7 @@ def mute_noise(findings: pl.LazyFrame, subjects: Sequence[str]) -> pl.LazyFrame:
 
 def severity_of_left_out(n: pl.Expr, whole: pl.Expr) -> pl.Expr:
     """Return the severity of `n` rows of `whole` that are left out."""
-    warning = (
-        pl.when(10 * n >= whole).then(pl.lit("warning")).otherwise(pl.lit("note"))
-    )
+    warning = pl.when(10 * n >= whole).then(pl.lit("warning")).otherwise(pl.lit("note"))
     return pl.when(2 * n >= whole).then(pl.lit("problem")).otherwise(warning)
 
 

@@ -372,8 +372,9 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
     remarks = ""
     if report.remarks is not None:
         remarks = _render_remarks(result, keys, *report.remarks)
-        used = [name for name in result.columns if name in keys or result[name].count()]
-        result = result.select(used).drop(report.remarks[1], strict=False)
+        result = result.select(_list_informative(result, keys)).drop(
+            report.remarks[1], strict=False
+        )
     head = result
     if report.first_rows is not None:
         column, n_rows = report.first_rows
@@ -393,6 +394,20 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
     rest += [f"all {n_columns} columns"] if len(columns) < n_columns else []
     hint = f"\n\n{' and '.join(rest)}: --format csv" if rest else ""
     return grid + remarks + _render_legend([*columns], report) + hint
+
+
+def _list_informative(result: pl.DataFrame, keys: list[str]) -> list[str]:
+    """Return the columns except those without values and those equal to the one they are based on.
+
+    If every clustering scores all rows, the scores of the common rows, such as
+    adjusted_rand_score_common, are those of its own rows.
+    """
+    base = {name: name.removesuffix("_common") for name in result.columns}
+    is_new = {
+        name: x == name or x not in base or not result[name].equals(result[x])
+        for name, x in base.items()
+    }
+    return [name for name in base if name in keys or (is_new[name] and result[name].count())]
 
 
 def _render_remarks(result: pl.DataFrame, keys: list[str], name: str, remark: str) -> str:

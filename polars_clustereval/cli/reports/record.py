@@ -117,7 +117,7 @@ class Report:
     #: A column, and its value in the rows that the terminal shows last.
     shown_last: tuple[str, str] | None = None
     #: In a report with many rows per clustering: a column of names and one of remarks, which the
-    #: terminal shows below the table. The table has no columns without values.
+    #: terminal shows below the table, which has only columns that say something.
     remarks: tuple[str, str] | None = None
     #: Whether the rows are findings, which the terminal shows as sentences.
     is_in_words: bool = False
