@@ -35,8 +35,9 @@ __all__ = ["Pictures", "draw_pictures"]
 _MAX_DRAWN = 30
 
 
-#: The number of points on the map. Each point makes the page larger by half a kilobyte.
-_MAPPED_POINTS = 1000
+#: The number of points on the map: room for fifty of each drawn cluster, and of the others. Each
+#: point makes the page larger by half a kilobyte.
+_MAPPED_POINTS = 1600
 
 
 #: The number of scores in the picture of intervals; the page has a table of all scores.
@@ -103,8 +104,9 @@ def _draw_point_charts(source: Source, options: Options, findings: Findings) -> 
         )
     if clusters["cluster"].count():
         seed = options.values.get("random_state", 0)
+        shown = projection.choose_clusters(clusters, point_options, _MAX_DRAWN)["cluster"]
         sample = projection.sample_points(
-            rows, given["vector"], given["cluster"], point_options, _MAPPED_POINTS, seed
+            rows, given["vector"], given["cluster"], point_options, shown, _MAPPED_POINTS, seed
         )
         charts["Map of the points"] = projection.draw_projection(
             clusters, sample, point_options, _MAX_DRAWN

@@ -431,9 +431,9 @@ def test_pictures_of_many_clusters_have_few_rows(
     columns = ("--vector", "x", "--label", "label", "--cluster", "cluster")
     run("report", path, *columns, *QUICK, "--html", tmp_path / "page.html")
     assert len(drawn) == 5
-    # The map has a thousand points and the centers of thirty clusters.
+    # The map has 1,600 points and the centers of thirty clusters.
     assert [len(data_of_chart(chart)) < 700 for chart in drawn] == [True] * 3 + [False, True]
-    assert [1 < len(data_of_chart(chart)) <= 1030 for chart in drawn] == [True] * 5
+    assert [1 < len(data_of_chart(chart)) <= 1630 for chart in drawn] == [True] * 5
     texts = [json.dumps(chart["title"]) for chart in drawn]
     assert "the 30 largest and the others as one" in texts[2]
     assert "in color the 30 largest clusters" in texts[3]
