@@ -206,14 +206,17 @@ def _draw_numbers(rows: pl.DataFrame, most: int, seed: int) -> pl.DataFrame:
         return rows.with_columns(weight=1.0)
     if rows["stratum"].n_unique() > most:
         rows = rows.with_columns(stratum=0)
-    n_strata = rows["stratum"].n_unique()
-    least = min(_LEAST_POINTS, most // n_strata)
-    size = pl.len().cast(pl.Int64).over("stratum")
-    n_drawn = pl.min_horizontal(size, least + size * (most - least * n_strata) // len(rows))
+    sizes = rows.group_by("stratum").agg(size=pl.len().cast(pl.Int64))
+    least = pl.min_horizontal("size", _LEAST_POINTS, most // len(sizes))
+    rest = pl.col("size") - least
+    n_drawn = least + rest * (most - least.sum()) // rest.sum()
     # Each stratum is numbered in a random order.
     rank = pl.int_range(pl.len()).shuffle(seed).over("stratum")
-    drawn = rows.with_columns(weight=size / n_drawn, is_drawn=rank < n_drawn)
-    return drawn.filter("is_drawn")
+    ranked = rows.with_columns(rank=rank).join(
+        sizes.with_columns(n_drawn=n_drawn), on="stratum", nulls_equal=True, maintain_order="left"
+    )
+    drawn = ranked.filter(pl.col("rank") < pl.col("n_drawn"))
+    return drawn.select("number", weight=pl.col("size") / pl.col("n_drawn"))
 
 
 def _free_name(names: Sequence[str]) -> str:
