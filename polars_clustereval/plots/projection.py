@@ -46,7 +46,7 @@ _CENTER_COLUMNS = ("cluster", "n", "centroid")
 MAX_POINTS = 2000
 _MOST_POINTS = 20_000
 #: The number of points of a cluster below which it would hardly be seen on a map.
-_LEAST_POINTS = 50
+LEAST_POINTS = 50
 
 
 class PointSample(NamedTuple):
@@ -207,7 +207,7 @@ def _draw_numbers(rows: pl.DataFrame, most: int, seed: int) -> pl.DataFrame:
     if rows["stratum"].n_unique() > most:
         rows = rows.with_columns(stratum=0)
     sizes = rows.group_by("stratum").agg(size=pl.len().cast(pl.Int64))
-    least = pl.min_horizontal("size", _LEAST_POINTS, most // len(sizes))
+    least = pl.min_horizontal("size", LEAST_POINTS, most // len(sizes))
     rest = pl.col("size") - least
     n_drawn = least + rest * (most - least.sum()) // rest.sum()
     # Each stratum is numbered in a random order.
