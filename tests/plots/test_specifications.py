@@ -625,6 +625,7 @@ WIDTHS: dict[str, list[Any]] = {
     "projection_plot": [420],
     "agreement_plot": [{"step": 44}],
     "interval_plot": [360],
+    "transition_plot": [520],
 }
 
 
@@ -677,6 +678,7 @@ def test_axes_are_titled_in_words(name: str) -> None:
         "projection_plot": {"first component, 100 % of the variance"},
         "agreement_plot": {"first run", "second run", "score"},
         "interval_plot": {"score, and its interval"},
+        "transition_plot": {"cluster", "cluster in the next run", "ids"},
     }
     assert wanted[name] <= {*titles}
 
