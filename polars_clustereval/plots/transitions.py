@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, NoiseAs
 
 # Sizes in pixels: of the chart, of a run's ids without the gaps between its clusters, and of bars.
-_WIDTH = 520
+_FLOW_WIDTH = 520
 _IDS_HEIGHT = 300
-_GAP = 16
-_BAR_WIDTH = 12
+_FLOW_GAP = 16
+_CLUSTER_WIDTH = 12
 
 
 @chart
@@ -121,14 +121,14 @@ def transition_plot(
     if transitions.is_empty():
         raise ClusterEvalError("cluster: expected a cluster that is not noise, got none")
     bars, bands = _group_clusters(transitions, overlaps, limit)
-    bars = _place_bars(bars, bands)
+    bars = _stack_clusters(bars, bands)
     title = make_title(
         f"Clusters of {count(len(runs), 'run')}",
         f"the first {most} runs only" if most < len(runs) else "",
         f"the {limit} largest clusters of a run, the others as one" * bars["is_other"].any(),
         "" if bands["is_link"].all() else "pale: ids that two clusters share without being linked",
     )
-    return _draw_flows(bars, _place_bands(bars, bands), title, name_values(shown))
+    return _draw_flows(bars, _stack_flows(bars, bands), title, name_values(shown))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -141,11 +141,10 @@ def _compare_runs(rows: pl.LazyFrame, n_runs: int) -> tuple[pl.DataFrame, pl.Dat
     # The first run is after no other one, and the last run is before no other one.
     before = rows.filter(pl.col("place") < n_runs - 1)
     after = rows.filter(pl.col("place") > 0).with_columns(pl.col("place") - 1)
-    frames = {"frame_before": before, "frame_after": after, "partition_by": "place"}
-    transitions, overlaps = (
-        pass_arguments_to(table, **frames, id="id", cluster="cluster").collect()
-        for table in (run_transitions, transition_overlaps)
-    )
+    frames = {"frame_before": before, "frame_after": after}
+    columns = {"id": "id", "cluster": "cluster", "partition_by": "place"}
+    transitions = pass_arguments_to(run_transitions, **frames, **columns).collect()
+    overlaps = pass_arguments_to(transition_overlaps, **frames, **columns).collect()
     return transitions, overlaps
 
 
@@ -190,13 +189,13 @@ def _fold_run(sizes: pl.DataFrame, limit: int) -> pl.DataFrame:
     return numbered.with_columns(is_other=is_other)
 
 
-def _place_bars(bars: pl.DataFrame, bands: pl.DataFrame) -> pl.DataFrame:
+def _stack_clusters(bars: pl.DataFrame, bands: pl.DataFrame) -> pl.DataFrame:
     """Return the bars with their colors, order from top to bottom, top and bottom in pixels.
 
     Clusters are next to those from which their ids come, so that few bands cross.
     """
     n, height = pl.col("n"), pl.col("height")
-    top = height.cum_sum() - height + _GAP * pl.col("order")
+    top = height.cum_sum() - height + _FLOW_GAP * pl.col("order")
     placed: list[pl.DataFrame] = []
     middles = pl.DataFrame(schema={"group": pl.Int64, "middle": pl.Float64})
     colors: dict[int, int] = {}
@@ -229,7 +228,7 @@ def _choose_colors(
     return {x: colors[x] if x in colors else next(free) for x in named}
 
 
-def _place_bands(bars: pl.DataFrame, bands: pl.DataFrame) -> pl.DataFrame:
+def _stack_flows(bars: pl.DataFrame, bands: pl.DataFrame) -> pl.DataFrame:
     """Return the bands with colors, names, and edges in pixels, stacked in the order of bars."""
     for end, place in {"source": pl.col("place"), "target": pl.col("place") - 1}.items():
         values = pl.col("name", "order", "top", "color").name.prefix(f"{end}_")
@@ -255,7 +254,7 @@ def _draw_flows(
     """Return the chart of the bars and the bands between them."""
     import altair as alt
 
-    step = (_WIDTH - _BAR_WIDTH) / (len(runs) - 1)
+    step = (_FLOW_WIDTH - _CLUSTER_WIDTH) / (len(runs) - 1)
     x = pl.col("place") * step
     names = pl.DataFrame({"run": runs, "place": range(len(runs))})
     bars = (
@@ -267,7 +266,7 @@ def _draw_flows(
             bottom=pl.col("top") + pl.col("height"),
             middle=pl.col("top") + pl.col("height") / 2,
             x=x,
-            x2=x + _BAR_WIDTH,
+            x2=x + _CLUSTER_WIDTH,
             is_last=pl.col("place") == len(runs) - 1,
         )
     )
@@ -277,19 +276,19 @@ def _draw_flows(
         cluster="source_name",
         next="target_name",
         color="source_color",
-        x=x + _BAR_WIDTH,
+        x=x + _CLUSTER_WIDTH,
         x2=x + step,
     ).with_row_index("band")
     pixels = [
-        alt.Scale(domain=[0, _WIDTH], nice=False),
+        alt.Scale(domain=[0, _FLOW_WIDTH], nice=False),
         alt.Scale(domain=[height, 0], nice=False, zero=False),
     ]
     layers = [
         _draw_bands(bands, *pixels),
-        *_draw_bars(bars, step - 2 * _BAR_WIDTH, *pixels),
+        *_draw_clusters(bars, step - 2 * _CLUSTER_WIDTH, *pixels),
     ]
     chart = alt.LayerChart(layer=layers, title=title)
-    return chart.properties(width=_WIDTH, height=height)
+    return chart.properties(width=_FLOW_WIDTH, height=height)
 
 
 def _draw_bands(bands: pl.DataFrame, across: alt.Scale, down: alt.Scale) -> alt.Chart:
@@ -326,7 +325,7 @@ def _draw_bands(bands: pl.DataFrame, across: alt.Scale, down: alt.Scale) -> alt.
     return chart
 
 
-def _draw_bars(
+def _draw_clusters(
     bars: pl.DataFrame, limit: float, across: alt.Scale, down: alt.Scale
 ) -> list[alt.Chart]:
     """Return layers of bars, their names, at most `limit` pixels wide, and the names of runs."""
@@ -356,4 +355,4 @@ def _draw_bars(
     heads = base.transform_filter("datum.order === 0").encode(
         x=left, y=alt.value(-10), text="run:N"
     )
-    return [*layers, heads.mark_text(fontWeight="bold", dx=_BAR_WIDTH / 2, limit=limit + 8)]
+    return [*layers, heads.mark_text(fontWeight="bold", dx=_CLUSTER_WIDTH / 2, limit=limit + 8)]
