@@ -284,11 +284,9 @@ def color_cluster(place: int) -> str:
     >>> [color_cluster(place) for place in (0, 12, 24)]
     ['#3060f0', '#1a3584', '#3060f0']
     """
-    color = COLORS[place % len(COLORS)]
-    if place // len(COLORS) % 2 == 0:
-        return color
-    channels = (int(color[start : start + 2], 16) for start in (1, 3, 5))
-    return "#" + "".join(f"{round(0.55 * channel):02x}" for channel in channels)
+    color, shade = COLORS[place % len(COLORS)], (1, 0.55)[place // len(COLORS) % 2]
+    channels = (round(shade * int(color[start : start + 2], 16)) for start in (1, 3, 5))
+    return "#" + "".join(f"{channel:02x}" for channel in channels)
 
 
 def label_angle(names: Sequence[str]) -> int:

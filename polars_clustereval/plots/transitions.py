@@ -117,7 +117,7 @@ def transition_plot(
         )
     shown = runs.head(most)
     numbers = pl.LazyFrame({"run": shown, "place": range(len(shown))})
-    transitions, overlaps = _compare_runs(rows.join(numbers, on="run").drop("run"), len(shown))
+    transitions, overlaps = _compare_runs(rows.join(numbers, on="run").drop("run"))
     if transitions.is_empty():
         raise ClusterEvalError("cluster: expected a cluster that is not noise, got none")
     bars, bands = _group_clusters(transitions, overlaps, limit)
@@ -136,12 +136,12 @@ def transition_plot(
 # ----------------------------------------------------------------------------------------------
 
 
-def _compare_runs(rows: pl.LazyFrame, n_runs: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the transitions and overlaps from each run to the next, by the place of the run."""
-    # The first run is after no other one, and the last run is before no other one.
-    before = rows.filter(pl.col("place") < n_runs - 1)
-    after = rows.filter(pl.col("place") > 0).with_columns(pl.col("place") - 1)
-    frames = {"frame_before": before, "frame_after": after}
+def _compare_runs(rows: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the transitions and overlaps from each run to the next, by the place of the run.
+
+    The transitions include those from nothing to the first run, and from the last run to nothing.
+    """
+    frames = {"frame_before": rows, "frame_after": rows.with_columns(pl.col("place") - 1)}
     columns = {"id": "id", "cluster": "cluster", "partition_by": "place"}
     transitions = pass_arguments_to(run_transitions, **frames, **columns).collect()
     overlaps = pass_arguments_to(transition_overlaps, **frames, **columns).collect()

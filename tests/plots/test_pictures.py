@@ -62,7 +62,8 @@ def test_numbers_on_axes_are_written_out(scale: float, tmp_path: Path) -> None:
 def test_axes_hold_whole_intervals(limits: tuple[float, float], tmp_path: Path) -> None:
     """No tick is drawn beyond the axis, so what is between two ticks is on it."""
     lower, upper = limits
-    rows = pl.DataFrame({"metric": ["purity"], "value": [upper], "lower": lower, "upper": upper})
+    value = (lower + upper) / 2
+    rows = pl.DataFrame({"metric": ["purity"], "value": [value], "lower": lower, "upper": upper})
     plots.interval_plot(rows, metrics=["purity"]).save(tmp_path / "chart.svg")
     svg = (tmp_path / "chart.svg").read_text()
     labels = re.findall(r">(−?[\d,.]+(?:e−\d+)?)</text>", svg)

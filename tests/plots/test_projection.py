@@ -153,7 +153,7 @@ def test_small_clusters_do_not_turn_the_map() -> None:
     """The small cluster varies along y, but most points vary along x."""
     rng = np.random.default_rng(2)
     large = rng.normal(size=(20_000, 3)) * [3, 1, 0]
-    small = rng.normal(size=(60, 3)) * [1, 20, 0]
+    small = rng.normal(size=(60, 3)) * [1, 20, 0] + [0, 30, 0]
     points = pl.DataFrame(np.concatenate([large, small]), schema=["x", "y", "z"])
     points = points.with_columns(cluster=pl.int_range(pl.len()) >= 20_000)
     wanted = PCA(2).fit(points.select("x", "y", "z").to_numpy())

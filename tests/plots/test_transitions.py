@@ -218,6 +218,7 @@ def test_bands_are_areas_between_their_bars(tmp_path: Path) -> None:
         assert len(points) == 42
         (x, top), (x2, next_top) = points[0], points[20]
         (_, next_bottom), (_, bottom) = points[21], points[41]
+        assert points[10] == ((x + x2) / 2, (top + next_top) / 2)
         found.append((x, x2, top, bottom, next_top, next_bottom))
     assert sorted(found) == [
         (12, 508, 0, 100, 0, 100),
