@@ -143,8 +143,13 @@ def _compare_runs(rows: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """
     frames = {"frame_before": rows, "frame_after": rows.with_columns(pl.col("place") - 1)}
     columns = {"id": "id", "cluster": "cluster", "partition_by": "place"}
-    transitions = pass_arguments_to(run_transitions, **frames, **columns).collect()
-    overlaps = pass_arguments_to(transition_overlaps, **frames, **columns).collect()
+    # They are collected together, so that the rows are read once for both.
+    transitions, overlaps = pl.collect_all(
+        [
+            pass_arguments_to(run_transitions, **frames, **columns),
+            pass_arguments_to(transition_overlaps, **frames, **columns),
+        ]
+    )
     return transitions, overlaps
 
 
@@ -279,6 +284,7 @@ def _draw_flows(
         x=x + _CLUSTER_WIDTH,
         x2=x + step,
     ).with_row_index("band")
+    bars, bands = (rows.with_columns(pl.col(pl.Float64).round(2)) for rows in (bars, bands))
     pixels = [
         alt.Scale(domain=[0, _FLOW_WIDTH], nice=False),
         alt.Scale(domain=[height, 0], nice=False, zero=False),

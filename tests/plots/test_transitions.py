@@ -71,20 +71,24 @@ def test_ids_that_move_leave_and_join() -> None:
     """Id r moves, v leaves, w joins; q is above p, since its ids come from a, which is above b."""
     chart = draw(runs_of({"a": "pqr", "b": "stuv"}, {"p": "stur", "q": "pqw"}))
     u = 300 / 7
+
+    def near(pixels: float) -> Any:
+        return pytest.approx(pixels, abs=0.005001)
+
     bars = frame_of_chart(chart, *BARS, layer=1).rows()
     assert bars == [
-        ("1", "a", 3, 0, pytest.approx(3 * u)),
-        ("1", "b", 4, pytest.approx(3 * u + 16), pytest.approx(7 * u + 16)),
-        ("2", "q", 3, 0, pytest.approx(3 * u)),
-        ("2", "p", 4, pytest.approx(3 * u + 16), pytest.approx(7 * u + 16)),
+        ("1", "a", 3, 0, near(3 * u)),
+        ("1", "b", 4, near(3 * u + 16), near(7 * u + 16)),
+        ("2", "q", 3, 0, near(3 * u)),
+        ("2", "p", 4, near(3 * u + 16), near(7 * u + 16)),
     ]
     found = {row[:2]: row[2:] for row in frame_of_chart(chart, *BANDS, *EDGES, layer=0).iter_rows()}
     assert found == {
-        ("a", "q"): (2, True, *map(pytest.approx, (0, 2 * u, 0, 2 * u))),
-        ("a", "p"): (1, False, *map(pytest.approx, (2 * u, 3 * u, 3 * u + 16, 4 * u + 16))),
+        ("a", "q"): (2, True, *map(near, (0, 2 * u, 0, 2 * u))),
+        ("a", "p"): (1, False, *map(near, (2 * u, 3 * u, 3 * u + 16, 4 * u + 16))),
         ("b", "p"): (
             *(3, True),
-            *map(pytest.approx, (3 * u + 16, 6 * u + 16, 4 * u + 16, 7 * u + 16)),
+            *map(near, (3 * u + 16, 6 * u + 16, 4 * u + 16, 7 * u + 16)),
         ),
     }
     opacity = chart.to_dict()["layer"][0]["encoding"]["opacity"]
@@ -184,13 +188,13 @@ def test_flows_of_digits_are_the_common_ids() -> None:
     )
     wanted = wanted.select("x", "cluster", "next", "n").sort("x", "cluster", "next")
     assert found.drop("x").rows() == wanted.drop("x").rows()
-    assert found["x"].to_list() == pytest.approx(wanted["x"].to_list())
+    assert found["x"].to_list() == pytest.approx(wanted["x"].to_list(), abs=0.01)
     # Bands neither overlap at a bar nor leave it.
     for end in ("source", "target"):
         top, bottom = f"{end}_top", f"{end}_bottom"
         stacked = bands.sort("x", top).with_columns(gap=pl.col(top).shift(-1) - pl.col(bottom))
         inner = stacked.filter(pl.col("x") == pl.col("x").shift(-1))
-        assert inner["gap"].min() > -1e-6  # type: ignore[operator]
+        assert inner["gap"].min() > -0.0101  # type: ignore[operator]
     folded = plots.transition_plot(runs, "id", "seed", "cluster")
     sizes = frame_of_chart(folded, "run", "n", layer=1).group_by("run").agg(pl.len(), pl.sum("n"))
     assert sizes.sort("run").rows() == [(str(seed), 13, 1797) for seed in range(4)]
