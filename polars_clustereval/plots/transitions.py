@@ -339,13 +339,8 @@ def _draw_clusters(
 
     left, right = (alt.X(f"{x}:Q", scale=across, axis=None) for x in ("x", "x2"))
     top, middle = (alt.Y(f"{y}:Q", scale=down, axis=None) for y in ("top", "middle"))
-    base = alt.Chart(inline_data(bars)).encode(
-        tooltip=[
-            alt.Tooltip("run:N", title="run"),
-            alt.Tooltip("cluster:N", title="cluster"),
-            alt.Tooltip("n:Q", title="ids", format=","),
-        ]
-    )
+    n = alt.Tooltip("n:Q", title="ids", format=",")
+    base = alt.Chart(inline_data(bars)).encode(tooltip=["run:N", "cluster:N", n])
     color = alt.Color("color:N", scale=None, legend=None)
     layers = [base.mark_rect(opacity=1).encode(x=left, x2="x2", y=top, y2="bottom", color=color)]
     # The names are on the right of their bars, but on the left of the last ones. They have a white
