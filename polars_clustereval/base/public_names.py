@@ -150,6 +150,7 @@ PLOTS = {
     "interval_plot": "plots.intervals",
     "projection_plot": "plots.projection",
     "silhouette_plot": "plots.silhouette",
+    "transition_plot": "plots.transitions",
 }
 
 

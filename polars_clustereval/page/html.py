@@ -37,9 +37,9 @@ __all__ = [
 _MOST_CLUSTERS = 500
 
 
-def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
-    """Return a page about one clustering, with SVG pictures by their titles."""
-    shown = [f"<h2>{_text(x)}</h2>\n{_embed(x, svg)}" for x, svg in pictures.items()]
+def write_html(findings: Findings, pictures: Mapping[str, tuple[str, str]]) -> bytes:
+    """Return a page about one clustering, with pictures by their titles (see Pictures)."""
+    shown = [f"<h2>{_text(x)}</h2>\n{_embed(x, svgs)}" for x, svgs in pictures.items()]
     main = _write_sections(findings, 2, "", shown)
     main.append("<h2>All scores</h2>")
     main += [_write_group(title, scores) for title, scores in findings.groups.items()]
@@ -128,10 +128,16 @@ def _write_overview(partitions: Partitions) -> str:
     return _write_table(head, rows, " class='sortable'")
 
 
-def _embed(title: str, svg: str) -> str:
-    """Return a picture as an image, whose names are its own and whose scripts do not run."""
-    data = b64encode(svg.encode()).decode()
-    return f'<figure><img alt="{_text(title)}" src="data:image/svg+xml;base64,{data}"></figure>'
+def _embed(title: str, svgs: tuple[str, str]) -> str:
+    """Return a picture as an image, whose names are its own and whose scripts do not run.
+
+    A browser shows the second form of the picture on narrow screens.
+    """
+    wide, narrow = (f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}" for svg in svgs)
+    return (
+        f'<figure><picture><source media="(max-width: 40rem)" srcset="{narrow}">'
+        f'<img alt="{_text(title)}" src="{wide}"></picture></figure>'
+    )
 
 
 def name_page(findings: Findings) -> str:

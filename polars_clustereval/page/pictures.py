@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from inspect import signature
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -20,7 +21,7 @@ from polars_clustereval.internal.centroids import check_point_options
 from .findings import CENTROIDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from polars_clustereval.cli.options import Options
     from polars_clustereval.cli.sources import Source
@@ -35,7 +36,8 @@ __all__ = ["Pictures", "draw_pictures"]
 _MAX_DRAWN = 30
 
 
-#: The number of points on the map. Each point makes the page larger by half a kilobyte.
+#: The number of points on the map, unless fifty of each cluster are more. Each point makes the page
+#: larger by half a kilobyte.
 _MAPPED_POINTS = 1000
 
 
@@ -47,11 +49,17 @@ _DRAWN_SCORES = (
 )
 
 
+#: The width of the pictures for narrow screens, in pixels, and that of their maps without axes.
+_NARROW, _NARROW_MAP = 360, 280
+#: The number of characters of a title that fit into this width, and of a line below it.
+_TITLE_LENGTH, _NOTE_LENGTH = 40, 50
+
+
 class Pictures(NamedTuple):
     """The charts of a page."""
 
-    #: SVG texts by the titles of the charts.
-    drawn: dict[str, str]
+    #: SVG texts by the titles of the charts: one for wide screens and one for narrow ones.
+    drawn: dict[str, tuple[str, str]]
     #: The reason if there are no pictures although there is something to show; empty otherwise.
     note: str = ""
 
@@ -78,12 +86,14 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
     if "vector" in options.values and clusters.height > 1:
         charts |= _draw_point_charts(source, options, findings)
     begin_step("pictures")
-    # The reader's font may be wider than the font in which the names were measured.
-    padding = {"left": 30, "right": 20, "top": 5, "bottom": 5}
-    specifications = {
-        title: chart.properties(padding=padding).to_json() for title, chart in charts.items()
-    }
-    return (_render_apart if _is_memory_limited() else _render)(specifications)
+    specifications = [
+        json.dumps(form) for chart in charts.values() for form in _write_forms(chart.to_dict())
+    ]
+    render = _render_apart if _is_memory_limited() else _render
+    svgs = render(specifications)
+    if svgs is None:
+        return Pictures({}, _NO_MEMORY)
+    return Pictures(dict(zip(charts, zip(svgs[::2], svgs[1::2], strict=True), strict=True)))
 
 
 def _draw_point_charts(source: Source, options: Options, findings: Findings) -> dict[str, Any]:
@@ -103,8 +113,10 @@ def _draw_point_charts(source: Source, options: Options, findings: Findings) -> 
         )
     if clusters["cluster"].count():
         seed = options.values.get("random_state", 0)
+        shown = projection.choose_clusters(clusters, point_options, _MAX_DRAWN)["cluster"]
+        most = max(_MAPPED_POINTS, projection.LEAST_POINTS * (len(shown) + 1))
         sample = projection.sample_points(
-            rows, given["vector"], given["cluster"], point_options, _MAPPED_POINTS, seed
+            rows, given["vector"], given["cluster"], point_options, shown, most, seed
         )
         charts["Map of the points"] = projection.draw_projection(
             clusters, sample, point_options, _MAX_DRAWN
@@ -141,13 +153,31 @@ def _name_as_polars(
 # ----------------------------------------------------------------------------------------------
 
 
-def _render(specifications: Mapping[str, str]) -> Pictures:
-    """Render charts as SVG, from Vega-Lite specifications by their titles."""
+def _write_forms(chart: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a chart as Vega-Lite for wide screens, and redrawn for narrow ones."""
+    # The page describes the picture to screen readers. Descriptions of its parts would double it.
+    chart["config"] = {**chart["config"], "aria": False}
+    # The reader's font may be wider than the font in which the names were measured.
+    wide = chart | {"padding": {"left": 30, "right": 20, "top": 5, "bottom": 5}}
+    narrow = json.loads(json.dumps(chart))
+    narrow["padding"] = {"left": 16, "right": 8, "top": 5, "bottom": 5}
+    narrow["config"] |= {"legend": {"orient": "bottom"}, "axisY": {"titlePadding": 12}}
+    title = narrow["title"]
+    title["text"] = wrap(title["text"], _TITLE_LENGTH)
+    title["subtitle"] = [line for note in title["subtitle"] for line in wrap(note, _NOTE_LENGTH)]
+    if narrow["width"] == narrow["height"] and isinstance(narrow["width"], int):
+        # The axes of a map have the same scale.
+        narrow |= {"width": _NARROW_MAP, "height": _NARROW_MAP}
+    else:
+        narrow |= {"width": _NARROW, "autosize": {"type": "fit-x", "contains": "padding"}}
+    return wide, narrow
+
+
+def _render(specifications: Sequence[str]) -> list[str]:
+    """Render charts as SVG, from Vega-Lite specifications."""
     import vl_convert
 
-    return Pictures(
-        {title: vl_convert.vegalite_to_svg(vl_spec=x) for title, x in specifications.items()}
-    )
+    return [vl_convert.vegalite_to_svg(vl_spec=x) for x in specifications]
 
 
 def _is_memory_limited() -> bool:
@@ -164,24 +194,24 @@ _RENDERER = """
 import json, sys
 from vl_convert import vegalite_to_svg
 charts = json.load(sys.stdin)
-json.dump({title: vegalite_to_svg(vl_spec=chart) for title, chart in charts.items()}, sys.stdout)
+json.dump([vegalite_to_svg(vl_spec=chart) for chart in charts], sys.stdout)
 """
 
 
-def _render_apart(specifications: Mapping[str, str]) -> Pictures:
-    """Render charts in a separate process.
+def _render_apart(specifications: Sequence[str]) -> list[str] | None:
+    """Render charts in a separate process, or return None if it fails.
 
     The renderer reserves much more address space than it uses, and if it cannot, it ends its
     process instead of raising an error.
     """
     done = subprocess.run(
         [sys.executable, "-c", _RENDERER],
-        input=json.dumps(dict(specifications)),
+        input=json.dumps(specifications),
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
-    return Pictures({}, _NO_MEMORY) if done.returncode else Pictures(json.loads(done.stdout))
+    return None if done.returncode else json.loads(done.stdout)
 
 
 _NO_MEMORY = (

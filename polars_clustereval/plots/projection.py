@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.checks import check_random_state, equals_noise
+from polars_clustereval.base.checks import check_groupable, check_random_state, equals_noise
 from polars_clustereval.base.tables import pass_arguments_to
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import check_point_options, read_rows
@@ -16,10 +15,10 @@ from polars_clustereval.internal.report import internal_cluster_report
 from polars_clustereval.internal.vectors import check_vector
 
 from .charts import (
-    COLORS,
     GRAY,
     chart,
     check_limit,
+    color_cluster,
     count,
     inline_data,
     make_title,
@@ -46,6 +45,8 @@ _CENTER_COLUMNS = ("cluster", "n", "centroid")
 #: The default number of points on a map. More points would cover each other and make a page heavy.
 MAX_POINTS = 2000
 _MOST_POINTS = 20_000
+#: The number of points of a cluster below which it would hardly be seen on a map.
+LEAST_POINTS = 50
 
 
 class PointSample(NamedTuple):
@@ -53,6 +54,8 @@ class PointSample(NamedTuple):
 
     #: One row per point: cluster, is_noise and the coordinates x_0, x_1, ...
     points: pl.DataFrame
+    #: The number of points that each of these stands for.
+    weights: pl.Series
     n: int
 
 
@@ -89,7 +92,8 @@ def projection_plot(
 ) -> alt.LayerChart:
     """Draw a sample of points and the cluster centers along the first two principal components.
 
-    The principal components are the directions in which the points in the sample vary most.
+    The principal components are the directions in which the points in the sample vary most, where
+    each point counts as many times as there are points that it stands for.
 
     Parameters
     ----------
@@ -99,7 +103,8 @@ def projection_plot(
         As in internal_cluster_report, which computes the centers.
     max_points : int
         The maximum number of points to draw, from 1 to 20,000. If there are more points, a random
-        sample is drawn.
+        sample is drawn, divided among the clusters by size. Of each cluster that has a color, the
+        sample contains at least 50 points or all points, as far as max_points allows this.
     max_clusters : int
         The maximum number of clusters drawn with a color and a center, from 1 to 100. The largest
         clusters are chosen, and the points in all other clusters are gray.
@@ -110,9 +115,9 @@ def projection_plot(
     -------
     altair.LayerChart
         Both axes have the same scale. The title of each axis states the share of the variance along
-        that axis. Noise and points without a cluster are gray. If there are more than six clusters,
-        some clusters share a color. If possible, clusters with the same color are far from each
-        other. The name of each cluster is shown at its center.
+        that axis. Noise and points without a cluster are gray. The first twelve clusters have
+        different colors, and the next twelve have the same colors in a darker shade. After that,
+        the colors repeat. The name of each cluster is shown at its center.
 
     Raises
     ------
@@ -150,7 +155,8 @@ def projection_plot(
     options = pass_arguments_to(check_point_options)
     lazy = to_lazy(frame)
     clusters = table_of_call(internal_cluster_report, lazy).select(_CENTER_COLUMNS).collect()
-    sample = sample_points(lazy, vector, cluster, options, most, seed)
+    shown = choose_clusters(clusters, options, limit)
+    sample = sample_points(lazy, vector, cluster, options, shown["cluster"], most, seed)
     return draw_projection(clusters, sample, options, limit)
 
 
@@ -164,25 +170,53 @@ def sample_points(
     vector: Vector,
     cluster: Column,
     options: PointOptions,
+    shown: pl.Series,
     most: int = MAX_POINTS,
     seed: int = 0,
 ) -> PointSample:
-    """Return all points with a vector, or a random sample of `most`; noise is kept."""
+    """Return all points with a vector, or a sample of `most`; noise is kept.
+
+    Each cluster in `shown` is a stratum of the sample, and all other points are another one.
+    """
     coordinates = check_vector(lazy, vector, pl.lit(True), options.missing)
     rows = lazy.filter(coordinates.has_vector)
-    n = rows.select(pl.len()).collect(engine="streaming").item()
-    if n > most:
-        number = _free_name(lazy.collect_schema().names())
-        drawn = sorted(random.Random(seed).sample(range(n), most))
-        wanted = pl.LazyFrame({number: drawn}, schema={number: pl.get_index_type()})
-        rows = rows.with_row_index(number).join(wanted, on=number, how="semi").drop(number)
-    few = rows.collect(engine="streaming").lazy()
-    read = read_rows(few, vector, cluster, options, results=(), needs_wide=True).rows
+    group = check_groupable(lazy, cluster, "cluster").alias("group")
+    groups = rows.select(group)
+    shown = shown.cast(groups.collect_schema()["group"]).alias("group")
+    strata = shown.to_frame().with_row_index("stratum").lazy()
+    groups = groups.join(strata, on="group", how="left", maintain_order="left")
+    numbers = groups.select("stratum").collect()
+    drawn = _draw_numbers(numbers, most, seed)
+    number = _free_name(lazy.collect_schema().names())
+    wanted = drawn.lazy().select(pl.col("number").alias(number))
+    rows = rows.with_row_index(number).join(wanted, on=number, how="semi")
+    few = rows.collect(engine="streaming").sort(number).drop(number)
+    read = read_rows(few.lazy(), vector, cluster, options, results=(), needs_wide=True).rows
     # If noise counts as singletons, it has no cluster.
     is_noise = pl.col("noisy") | pl.col("cluster").is_null()
     x = pl.col("^raw_x_[0-9]+$").name.map(lambda name: name.removeprefix("raw_"))
     points = read.filter("has_vector").select("cluster", x, is_noise=is_noise).collect()
-    return PointSample(points, n)
+    return PointSample(points, drawn["weight"], len(numbers))
+
+
+def _draw_numbers(rows: pl.DataFrame, most: int, seed: int) -> pl.DataFrame:
+    """Return number and weight of at most `most` of the rows, which have a column stratum."""
+    rows = rows.with_row_index("number")
+    if len(rows) <= most:
+        return rows.with_columns(weight=1.0)
+    if rows["stratum"].n_unique() > most:
+        rows = rows.with_columns(stratum=0)
+    sizes = rows.group_by("stratum").agg(size=pl.len().cast(pl.Int64))
+    least = pl.min_horizontal("size", LEAST_POINTS, most // len(sizes))
+    rest = pl.col("size") - least
+    n_drawn = least + rest * (most - least.sum()) // rest.sum()
+    # Each stratum is numbered in a random order.
+    rank = pl.int_range(pl.len()).shuffle(seed).over("stratum")
+    ranked = rows.with_columns(rank=rank).join(
+        sizes.with_columns(n_drawn=n_drawn), on="stratum", nulls_equal=True, maintain_order="left"
+    )
+    drawn = ranked.filter(pl.col("rank") < pl.col("n_drawn"))
+    return drawn.select("number", weight=pl.col("size") / pl.col("n_drawn"))
 
 
 def _free_name(names: Sequence[str]) -> str:
@@ -198,8 +232,13 @@ def _free_name(names: Sequence[str]) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def _project(points: Floats, centers: Floats, options: PointOptions) -> _Projection:
-    """Project points (m, d) and centers (k, d) onto the points' first two principal components."""
+def _project(
+    points: Floats, weights: Floats, centers: Floats, options: PointOptions
+) -> _Projection:
+    """Project points (m, d) and centers (k, d) onto the points' first two principal components.
+
+    Each point counts as often as its weight states.
+    """
     x = np.concatenate([points, centers])
     # This scaling is exact, and prevents an overflow of squares.
     exponent = int(np.frexp(np.abs(x).max(initial=0.0))[1])
@@ -208,8 +247,9 @@ def _project(points: Floats, centers: Floats, options: PointOptions) -> _Project
     if options.distance.name == "cosine":
         exponent = 0
     m = len(points)
-    x = x - x[:m].mean(axis=0)
-    _, sizes, directions = np.linalg.svd(x[:m], full_matrices=False)
+    x = x - np.average(x[:m], axis=0, weights=weights)
+    scaled = x[:m] * np.sqrt(weights)[:, None]
+    _, sizes, directions = np.linalg.svd(scaled, full_matrices=False)
     placed = np.zeros((len(x), 2))
     found = x @ directions[:2].T
     for column, axis in enumerate(found.T):
@@ -226,41 +266,40 @@ def _project(points: Floats, centers: Floats, options: PointOptions) -> _Project
 # ----------------------------------------------------------------------------------------------
 
 
-def draw_projection(
-    clusters: pl.DataFrame, sample: PointSample, options: PointOptions, limit: int
-) -> alt.LayerChart:
-    """Return the chart of projection_plot; the `limit` largest clusters have colors and centers."""
+def _drop_noise(clusters: pl.DataFrame, options: PointOptions) -> pl.DataFrame:
+    """Return the rows of clusters that are neither noise nor without a name."""
     is_noise = (
         pl.lit(False)
         if options.noise is None
         else equals_noise(pl.col("cluster"), options.noise, clusters.schema["cluster"])
     )
-    named = clusters.filter(pl.col("cluster").is_not_null() & ~is_noise)
+    return clusters.filter(pl.col("cluster").is_not_null() & ~is_noise)
+
+
+def choose_clusters(clusters: pl.DataFrame, options: PointOptions, limit: int) -> pl.DataFrame:
+    """Return the rows of the `limit` largest clusters, which have colors and centers."""
+    named = _drop_noise(clusters, options)
+    return named.filter(pl.col("n").rank("ordinal", descending=True) <= limit)
+
+
+def draw_projection(
+    clusters: pl.DataFrame, sample: PointSample, options: PointOptions, limit: int
+) -> alt.LayerChart:
+    """Return the chart of projection_plot; the `limit` largest clusters have colors and centers."""
+    named = _drop_noise(clusters, options)
     if named.is_empty() or sample.points.is_empty():
         raise ClusterEvalError("frame: expected points with a vector and a cluster, got none")
-    shown = named.filter(pl.col("n").rank("ordinal", descending=True) <= limit)
+    shown = choose_clusters(clusters, options, limit)
     x = sample.points.select(pl.col("^x_[0-9]+$")).to_numpy()
     centers = shown["centroid"].list.to_array(x.shape[1]).to_numpy()
-    positions = _project(x, centers, options)
+    positions = _project(x, sample.weights.to_numpy(), centers, options)
     shown = shown.with_columns(
         pl.Series("name", name_values(shown["cluster"])),
-        pl.Series("color", _choose_colors(positions.centers)),
+        pl.Series("color", [color_cluster(place) for place in range(len(shown))]),
     )
     points = _color_points(sample.points, shown)
     title = _title_of_map(sample, len(points), len(named), len(shown), positions.shares)
     return _draw_map_of_points(points, shown, positions, title)
-
-
-def _choose_colors(centers: Floats) -> list[str]:
-    """Return a color for each center, chosen so that centers with the same color are far apart."""
-    colors: list[int] = []
-    for i, center in enumerate(centers):
-        # Colors that are not yet used count as farthest.
-        nearest = np.full(len(COLORS), np.inf)
-        away = np.linalg.norm(centers[:i] - center, axis=1)
-        np.minimum.at(nearest, colors, away)
-        colors.append(int(nearest.argmax()))
-    return [COLORS[color] for color in colors]
 
 
 def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
@@ -278,10 +317,11 @@ def _title_of_map(
 ) -> alt.TitleParams:
     """Return the title of the map, with notes that say how many points and clusters are drawn."""
     n_gray = int(sample.points["is_noise"].sum())
+    uneven = ", with larger shares of small clusters" if sample.weights.n_unique() > 1 else ""
     return make_title(
         f"Map of {count(sample.n, 'point')} in {count(n_clusters, 'cluster')}",
         f"first two principal components, {sum(shares):.0%} of the variance".replace("%", " %"),
-        f"a random sample of {n_drawn:,} points" if n_drawn < sample.n else "",
+        f"a random sample of {n_drawn:,} points{uneven}" if n_drawn < sample.n else "",
         f"in color the {n_shown} largest clusters" if n_shown < n_clusters else "",
         f"gray: {count(n_gray, 'point')} of noise or without a cluster" if n_gray else "",
     )

@@ -12,10 +12,10 @@ from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.silhouette import silhouette_samples
 
 from .charts import (
-    COLORS,
     GRAY,
     chart,
     check_limit,
+    color_cluster,
     count,
     fold_groups,
     inline_data,
@@ -80,7 +80,9 @@ def silhouette_plot(
     -------
     altair.LayerChart
         Clusters are sorted from top to bottom. Clusters without a name, such as noise points that
-        count as singletons, are shown as "(none)". Larger clusters are drawn taller.
+        count as singletons, are shown as "(none)". Larger clusters are drawn taller. The first
+        twelve clusters have different colors, and the next twelve have the same colors in a darker
+        shade. After that, the colors repeat.
 
     Raises
     ------
@@ -160,7 +162,7 @@ def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
     shares = sizes["points"].to_numpy() / sizes["points"].sum()
     heights = _NAME_HEIGHT + shares * (total - (_NAME_HEIGHT + _SPACE) * n)
     tops = np.cumsum(heights + _SPACE) - heights - _SPACE
-    colors = [COLORS[place % len(COLORS)] for place in range(n)]
+    colors = [color_cluster(place) for place in range(n)]
     if groups.n_folded:
         colors[-1] = GRAY
     return sizes.with_columns(

@@ -369,7 +369,7 @@ def test_no_rows(run: Run, write_rows: Callable[..., Path]) -> None:
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The charts that are rendered, as Vega-Lite."""
+    """The charts that are rendered, as Vega-Lite: each for wide screens and for narrow ones."""
     charts: list[dict[str, Any]] = []
 
     def render(vl_spec: str) -> str:
@@ -414,10 +414,17 @@ def test_pictures_of_many_clusters_have_few_rows(
     path = write_rows(x=[float(i) for i in range(n)], label=clusters, cluster=clusters)
     columns = ("--vector", "x", "--label", "label", "--cluster", "cluster")
     run("report", path, *columns, *QUICK, "--html", tmp_path / "page.html")
-    assert len(drawn) == 5
-    # The map has a thousand points and the centers of thirty clusters.
+    assert len(drawn) == 10
+    narrow = drawn[1::2]
+    del drawn[1::2]
+    assert [chart["datasets"] for chart in narrow] == [chart["datasets"] for chart in drawn]
+    assert [chart["width"] for chart in narrow] == [360, 360, 360, 280, 280]
+    assert [chart["height"] for chart in narrow[3:]] == [280, 280]
+    lines = [line for chart in narrow for line in chart["title"]["subtitle"]]
+    assert max(map(len, lines)) <= 50
+    # The map has 1,550 points and the centers of thirty clusters.
     assert [len(data_of_chart(chart)) < 700 for chart in drawn] == [True] * 3 + [False, True]
-    assert [1 < len(data_of_chart(chart)) <= 1030 for chart in drawn] == [True] * 5
+    assert [1 < len(data_of_chart(chart)) <= 1580 for chart in drawn] == [True] * 5
     texts = [json.dumps(chart["title"]) for chart in drawn]
     assert "the 30 largest and the others as one" in texts[2]
     assert "in color the 30 largest clusters" in texts[3]
@@ -475,7 +482,7 @@ def test_clusters_in_pictures_have_the_names_and_the_order_of_polars(
     path = write_rows(x=[0.0, 1, 5, 6], cluster=clusters)
     page = ("--html", tmp_path / "page.html")
     run("report", path, "--vector", "x", "--cluster", "cluster", "--engine", "duckdb", *page)
-    assert len(drawn) == 3
+    assert len(drawn) == 6
     for chart in drawn:
         rows = [row for row in data_of_chart(chart) if "cluster" in row]
         # The points of the map, which have nothing but a color, are in the order of their rows.

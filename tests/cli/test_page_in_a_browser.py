@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
+from html import unescape
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,7 +29,7 @@ def page_with_pictures(tmp_path_factory: pytest.TempPathFactory) -> Page:
     return Pages(tmp_path_factory)
 
 
-def browse(page: Path, folder: Path, script: str = "") -> str:
+def browse(page: Path, folder: Path, script: str = "", width: int = 1280) -> str:
     """The document of a page after its scripts and one more, in a browser without a window.
 
     The page with the script is written to a folder.
@@ -38,8 +40,9 @@ def browse(page: Path, folder: Path, script: str = "") -> str:
     text = page.read_text(encoding="utf-8")
     changed.write_text(text.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
     options = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+    size = f"--window-size={width},900"
     done = subprocess.run(
-        [BROWSER, *options, "--enable-logging=stderr", "--dump-dom", changed.as_uri()],
+        [BROWSER, *options, size, "--enable-logging=stderr", "--dump-dom", changed.as_uri()],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     assert not re.findall(r"CONSOLE.*", done.stderr)
@@ -55,6 +58,22 @@ def test_pictures_are_drawn(page_with_pictures: Page, tmp_path: Path) -> None:
     )
     (widths,) = re.findall(r'data-widths="([\d,]+)"', browse(html, tmp_path, script))
     assert [int(width) > 200 for width in widths.split(",")] == [True] * 5, widths
+
+
+def test_pictures_are_whole_on_narrow_screens(page_with_pictures: Page, tmp_path: Path) -> None:
+    """They are drawn again at this width, neither cut nor so small that nobody can read them."""
+    script = """
+        addEventListener('load', () => { document.body.dataset.found = JSON.stringify({
+            screen: innerWidth,
+            right: Math.max(...[...document.images].map((x) => x.getBoundingClientRect().right)),
+            scales: [...document.images].map((x) => x.clientWidth / x.naturalWidth),
+        }) })
+    """
+    html = page_with_pictures(*BOTH, ending="html")
+    text = unescape(browse(html, tmp_path, script, width=400))
+    found = json.loads(re.findall(r'data-found="({.*?})"', text)[0])
+    assert found["right"] <= found["screen"] <= 500, "the least that browsers have is 500"
+    assert [0.9 < scale < 1.4 for scale in found["scales"]] == [True] * 5, found
 
 
 def test_a_click_sorts_the_clusters(page_with_pictures: Page, tmp_path: Path) -> None:

@@ -66,6 +66,10 @@ def test_errors_of_the_functions(name: str) -> None:
         ("interval_plot", {"metrics": ["purity", "silhouette"]}, "got silhouette"),
         ("interval_plot", {"metrics": "expected_mutual_info", "adjusted": False}, "got expected_m"),
         ("interval_plot", {"confidence": 2}, "confidence: "),
+        ("transition_plot", {"max_runs": 21}, "max_runs: expected a whole number from 2 to 20"),
+        ("transition_plot", {"max_clusters": 31}, "max_clusters: expected a whole number from"),
+        ("transition_plot", {"threshold": 2}, "threshold: expected a number above 0 and at most 1"),
+        ("transition_plot", {"min_share": 0.6}, "min_share: expected a number from 0 to the thr"),
         ("silhouette_plot", {"distance": "manhattan"}, "did you mean 'cityblock'?"),
     ],
 )  # fmt: skip
@@ -85,6 +89,10 @@ def test_bad_options(name: str, options: dict[str, Any], words: str) -> None:
         ("projection_plot", LINE.clear(), "expected points with a vector and a cluster, got none"),
         ("centroid_plot", LINE.clear(), "expected points with a vector and a cluster, got none"),
         ("agreement_plot", RUNS.head(4), "run: expected at least 2 runs, got fewer"),
+        ("transition_plot", RUNS.head(4), "run: expected at least 2 runs, got fewer"),
+        ("transition_plot", RUNS.with_columns(run=pl.when(pl.col("run") > 1).then("run")),
+         "run: expected a value in every row, got NULL"),
+        ("transition_plot", RUNS.with_columns(id=1), "expected one row per id in a run, got"),
         ("interval_plot", CELLS.clear(), "expected at least one score with a value, got none"),
     ],
 )  # fmt: skip

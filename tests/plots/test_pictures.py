@@ -58,6 +58,19 @@ def test_numbers_on_axes_are_written_out(scale: float, tmp_path: Path) -> None:
         assert not [text for text in texts if re.fullmatch(r"[\d.,]+(e[+-]?\d+|m|µ)", text)]
 
 
+@pytest.mark.parametrize("limits", [(-0.83, 0.2), (0.4, 1.04), (120.0, 247.0), (-3e-4, 2e-4)])
+def test_axes_hold_whole_intervals(limits: tuple[float, float], tmp_path: Path) -> None:
+    """No tick is drawn beyond the axis, so what is between two ticks is on it."""
+    lower, upper = limits
+    value = (lower + upper) / 2
+    rows = pl.DataFrame({"metric": ["purity"], "value": [value], "lower": lower, "upper": upper})
+    plots.interval_plot(rows, metrics=["purity"]).save(tmp_path / "chart.svg")
+    svg = (tmp_path / "chart.svg").read_text()
+    labels = re.findall(r">(−?[\d,.]+(?:e−\d+)?)</text>", svg)
+    ticks = [float(label.replace("−", "-").replace(",", "")) for label in labels]
+    assert min(ticks) <= lower < upper <= max(ticks)
+
+
 @pytest.mark.parametrize("name", NAMED_CALLS)
 @pytest.mark.parametrize(("ending", "start"), [(".png", b"\x89PNG\r\n\x1a\n"), (".svg", b"<svg")])
 def test_odd_names_are_drawn(name: str, ending: str, start: bytes, tmp_path: Path) -> None:

@@ -128,10 +128,48 @@ def test_rows_without_a_vector_are_not_on_the_map() -> None:
         plots.projection_plot(points, ["x", "y"], "cluster")
 
 
-def test_colors_repeat_far_from_each_other() -> None:
-    x = [0.0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]
-    points = pl.DataFrame({"x": [float(value) for value in x], "cluster": range(12)})
-    colors = frame_of_chart(draw_chart("projection_plot", points), "color", layer=1).to_series()
-    assert colors[:6].n_unique() == 6
-    gaps = [abs(x[i] - x[j]) for i in range(12) for j in range(i) if colors[i] == colors[j]]
-    assert min(gaps) >= 4, "where colors repeat in turn, 3"
+def test_small_clusters_have_fifty_points_of_a_sample() -> None:
+    """Of 10,000 points, a uniform sample of 500 would have 5 of 100 and 1 or 2 of 30."""
+    sizes = {"large": 9_800, "small": 100, "tiny": 30, None: 70}
+    cluster = pl.Series([name for name, size in sizes.items() for _ in range(size)])
+    x = pl.int_range(10_000, eager=True) * 1.0
+    points = pl.DataFrame({"x": x, "cluster": cluster})
+    chart = draw_chart("projection_plot", points, max_points=500)
+    drawn = frame_of_chart(chart, "cluster", layer=0).to_series()
+    found = dict(drawn.value_counts().rows())
+    assert found["small"] >= 50
+    assert found["tiny"] == 30
+    assert found["no cluster"] >= 50
+    assert 450 <= len(drawn) <= 500
+    title = f"a random sample of {len(drawn)} points, with larger shares of small clusters"
+    assert title_of(chart)[2] == title
+    # The sample has room for one point of a cluster, which is drawn from all points.
+    few = draw_chart("projection_plot", points, max_points=1)
+    assert len(rows_of_chart(few, 0)) == 1
+
+
+@pytest.mark.gate
+def test_small_clusters_do_not_turn_the_map() -> None:
+    """The small cluster varies along y, but most points vary along x."""
+    rng = np.random.default_rng(2)
+    large = rng.normal(size=(20_000, 3)) * [3, 1, 0]
+    small = rng.normal(size=(60, 3)) * [1, 20, 0] + [0, 30, 0]
+    points = pl.DataFrame(np.concatenate([large, small]), schema=["x", "y", "z"])
+    points = points.with_columns(cluster=pl.int_range(pl.len()) >= 20_000)
+    wanted = PCA(2).fit(points.select("x", "y", "z").to_numpy())
+    axes = draw_map(points, max_points=200).to_dict()["layer"][0]["encoding"]
+    shares = [int(axes[name]["title"].split(", ")[1].split(" ")[0]) for name in ("x", "y")]
+    assert shares == pytest.approx(100 * wanted.explained_variance_ratio_, abs=8)
+
+
+def test_clusters_have_their_colors_in_every_picture() -> None:
+    x = [float(value) for value in range(52)]
+    points = pl.DataFrame({"x": x, "cluster": [i // 2 for i in range(52)]})
+    of_map, of_silhouettes = (
+        dict(frame_of_chart(draw_chart(name, points), "cluster", "color", layer=layer).rows())
+        for name, layer in (("projection_plot", 1), ("silhouette_plot", 0))
+    )
+    assert of_map == of_silhouettes
+    colors = [of_map[str(i)] for i in range(26)]
+    assert colors[:2] == colors[24:]
+    assert len({*colors}) == 24

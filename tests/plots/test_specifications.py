@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from sklearn.decomposition import PCA
 import polars_clustereval as ce
 from polars_clustereval import plots
 from polars_clustereval.plots import silhouette
-from polars_clustereval.plots.charts import show_name
+from polars_clustereval.plots.charts import COLORS, GRAY, show_name
 from tests.support import engines
 from tests.support.plot_calls import (
     CALLS,
@@ -624,6 +625,7 @@ WIDTHS: dict[str, list[Any]] = {
     "projection_plot": [420],
     "agreement_plot": [{"step": 44}],
     "interval_plot": [360],
+    "transition_plot": [520],
 }
 
 
@@ -676,6 +678,7 @@ def test_axes_are_titled_in_words(name: str) -> None:
         "projection_plot": {"first component, 100 % of the variance"},
         "agreement_plot": {"first run", "second run", "score"},
         "interval_plot": {"score, and its interval"},
+        "transition_plot": {"cluster", "cluster in the next run", "ids"},
     }
     assert wanted[name] <= {*titles}
 
@@ -695,3 +698,72 @@ def test_points_with_gaps_are_left_out() -> None:
         chart = draw(frame, ["x", "y"], *more, missing="drop")
         kept = draw(frame.drop_nulls("y"), ["x", "y"], *more)
         assert chart.to_dict() == kept.to_dict(), name
+
+
+# ----------------------------------------------------------------------------------------------
+# Colors
+# ----------------------------------------------------------------------------------------------
+
+#: What linear RGB becomes to a reader without red, green or blue cones: Machado, Oliveira and
+#: Fernandes (2009), doi:10.1109/TVCG.2009.113, at full severity.
+DEFICIENCIES = {
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+    "none": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+}
+#: Oklab: cones of linear RGB, and lightness, green to red and blue to yellow of their cube roots
+#: (Ottosson 2020, https://bottosson.github.io/posts/oklab/).
+CONES = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+OPPONENTS = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+
+
+def linear_rgb(*colors: str) -> Any:
+    channels = np.array([[int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)] for color in colors])
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(color: str, paper: str) -> float:
+    """The ratio of WCAG 2.2, from 1 to 21."""
+    light = linear_rgb(color, paper) @ [0.2126, 0.7152, 0.0722] + 0.05
+    return float(light.max() / light.min())
+
+
+def test_colors_are_seen_on_both_papers() -> None:
+    page = files("polars_clustereval.page").joinpath("template.html").read_text(encoding="utf-8")
+    papers = [f"#{(color * 2)[:6]}" for color in re.findall("--paper: #([0-9a-f]+);", page)[:2]]
+    assert papers == ["#ffffff", "#14171a"]
+    assert [min(contrast(color, paper) for color in COLORS) >= 3 for paper in papers] == [True] * 2
+
+
+@pytest.mark.parametrize("deficiency", DEFICIENCIES)
+def test_colors_are_told_apart(deficiency: str) -> None:
+    """The twelve colors and the gray of other clusters; a step of Oklab that is just seen is 2."""
+    seen = np.clip(linear_rgb(*COLORS, GRAY) @ np.array(DEFICIENCIES[deficiency]).T, 0, 1)
+    lab = np.cbrt(seen @ CONES.T) @ OPPONENTS.T
+    gaps = 100 * pdist(lab)
+    assert gaps.min() > (13 if deficiency == "none" else 6.8)

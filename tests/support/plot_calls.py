@@ -39,6 +39,7 @@ CALLS: dict[str, tuple[pl.DataFrame, tuple[Any, ...], dict[str, Any]]] = {
     "projection_plot": (LINE, (["x"], "cluster"), {}),
     "agreement_plot": (RUNS, ("id", "run", "cluster"), {}),
     "interval_plot": (CELLS, ("label", "cluster"), {"weight": "n"}),
+    "transition_plot": (RUNS, ("id", "run", "cluster"), {}),
 }
 #: Calls on rows that the functions of this package return.
 ROW_CALLS = {
@@ -131,5 +132,12 @@ NAMED_CALLS: dict[str, Callable[[], Any]] = {
     ),
     "agreement_plot": lambda: plots.agreement_plot(
         named(SIX.with_row_index("id"), "run"), "id", "run", "cluster"
+    ),
+    "transition_plot": lambda: plots.transition_plot(
+        named(pl.DataFrame({"run": [1, 2]}), "cluster").with_columns(
+            id=pl.int_range(pl.len()) // 2
+        ),
+        *("id", "run", "cluster"),
+        max_clusters=30,
     ),
 }
