@@ -192,7 +192,7 @@ def test_pairs_of_points_are_numbers_in_json(run: Run, engine_name: str) -> None
     assert (row["n_within_pairs"], row["n_between_pairs"]) == (3819, 7356)
 
 
-FORMULAS = ["=1+1", "+1", "-2", "@SUM(A1)", "\tx", "\ry", "a=1", "1-2", "'x", ""]
+FORMULAS = ["=1+1", "+1", "-2", "@SUM(A1)", "\tx", "\ry", "a=1", "1-2", "'x", "b", ""]
 
 
 @DUCKDB_AT_THE_GATE
