@@ -214,13 +214,13 @@ def test_intervals_of_many_small_groups_cover_the_truth() -> None:
 
 
 def test_entities_of_two_rows() -> None:
-    """800 entities, of which 160 are split: pair_recall is a share of independent entities."""
-    entity = np.arange(800)
-    split = np.where(entity % 5 == 0, entity + 800, entity)
+    """400 entities, of which 80 are split: pair_recall is a share of independent entities."""
+    entity = np.arange(400)
+    split = np.where(entity % 5 == 0, entity + 400, entity)
     frame = pl.DataFrame({"label": [*entity, *entity], "cluster": [*entity, *split]})
-    boot = by_metric(resampled(ce.bootstrap_intervals, frame, n_resamples=2000, adjusted=False))
+    boot = by_metric(resampled(ce.bootstrap_intervals, frame, n_resamples=600, adjusted=False))
     recall = boot["pair_recall"]
-    assert recall["std_error"] == pytest.approx(math.sqrt(0.8 * 0.2 / 800), rel=0.05)
+    assert recall["std_error"] == pytest.approx(math.sqrt(0.8 * 0.2 / 400), rel=0.1)
     assert recall["lower"] < 0.8 < recall["upper"]
     # The number of pairs with the same label hardly varies.
     rao = boot["russell_rao_index"]
@@ -230,7 +230,7 @@ def test_entities_of_two_rows() -> None:
         assert boot[name]["lower"] is boot[name]["std_error"] is None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=40),
     st.sampled_from([0.1, 0.5, 0.95]),
