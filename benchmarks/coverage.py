@@ -1,27 +1,114 @@
 """How often intervals cover the true value: simulations of known populations.
 
-Run from the root of a clone: ``python -m benchmarks.coverage``. It prints the table of
+Run from the root of a clone: ``python -m benchmarks.coverage``. It prints the tables of
 docs/intervals.md, and with ``--differences`` that of docs/comparison.md. Each simulation draws the
 cells of a sample from the population; all of them are evaluated in one call, as partitions. The
-true value is that of the population, for the metrics that do not grow with the number of rows.
+true value is that of the population, or, for the metrics in OF_SAMPLES, the mean over the samples.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 import polars_clustereval as ce
 
-SIMULATIONS = 1000
-RESAMPLES = 1000
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
 CONFIDENCE = 0.95
-SIZES = (1000, 10_000)
-#: Shares of the contingency cells of the population: labels below each other.
-SHARES = np.array(
+#: Depend on the number of rows, so that their true value is that of samples of one size.
+OF_SAMPLES = (
+    "mirkin_metric",
+    "mcnemar_index",
+    "split_join_distance",
+    "expected_mutual_info",
+    "adjusted_mutual_info_score",
+)
+#: The number of rows that stands for a population.
+MANY = 10**12
+
+
+@dataclass(frozen=True)
+class Population:
+    """Shares of the contingency cells, labels below each other, and how it is sampled.
+
+    If `singletons` is True, every row is a cluster of its own, whatever its cell.
+    """
+
+    shares: NDArray[np.float64]
+    n: int
+    simulations: int
+    resamples: int = 500
+    singletons: bool = False
+
+    @property
+    def name(self) -> str:
+        """The size of the contingency table and of the samples."""
+        groups = " × ".join(map(str, self.shares.shape))
+        return f"{self.n:,} singletons" if self.singletons else f"{groups}, n = {self.n:,}"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of both methods."""
+        noise = {"noise": -1, "noise_as": "singletons"} if self.singletons else {}
+        return {"weight": "n", "confidence": CONFIDENCE, **noise}
+
+    def cells(self, counts: NDArray[np.int64]) -> pl.DataFrame:
+        """Return simulation, label, cluster and n, for the counts of all cells in a row each."""
+        simulation, cell = np.nonzero(counts)
+        label, cluster = np.unravel_index(cell, self.shares.shape)
+        if self.singletons:
+            cluster = np.full(len(cell), -1)
+        n = counts[simulation, cell]
+        return pl.DataFrame({"simulation": simulation, "label": label, "cluster": cluster, "n": n})
+
+    def simulate(self) -> pl.DataFrame:
+        """Return the cells of all simulated samples."""
+        generator = np.random.default_rng(self.n)
+        return self.cells(generator.multinomial(self.n, self.shares.ravel(), self.simulations))
+
+    def true_values(self) -> pl.DataFrame:
+        """Return metric and truth, for so many rows that their number does not matter."""
+        values = []
+        for rows in (MANY, MANY // 100):
+            cells = self.cells(np.rint(self.shares.reshape(1, -1) * rows).astype(np.int64))
+            summary = ce.external_intervals(
+                cells, "label", "cluster", adjusted=False, **self.options
+            )
+            values.append(summary.select("metric", truth="value"))
+        joined = values[0].join(values[1], on="metric", suffix="_of_fewer")
+        # Entropies of singletons have no value in a population.
+        settled = (pl.col("truth") - pl.col("truth_of_fewer")).abs() < 1e-3
+        return joined.filter(settled).select("metric", "truth")
+
+    def intervals(self, method: str, metrics: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return the intervals of all samples, with the truth: method 'delta' or 'halves'."""
+        options: dict[str, Any] = {"partition_by": "simulation", "metrics": metrics, **self.options}
+        if method == "delta":
+            found = ce.external_intervals(self.simulate(), "label", "cluster", **options)
+        else:
+            options["n_resamples"] = self.resamples
+            found = ce.bootstrap_intervals(self.simulate(), "label", "cluster", **options)
+        found = found.join(self.true_values(), on="metric", how="left", maintain_order="left")
+        mean = pl.col("value").mean().over("metric")
+        return found.with_columns(
+            truth=pl.when(pl.col("metric").is_in(OF_SAMPLES)).then(mean).otherwise("truth")
+        )
+
+
+def agreeing(groups: int, share: float) -> NDArray[np.float64]:
+    """Return the shares of equally large groups in which a share of the rows agrees."""
+    return (1 - share) / groups**2 + np.eye(groups) * share / groups
+
+
+FOUR = np.array(
     [
         [0.28, 0.05, 0.02, 0.01],
         [0.04, 0.19, 0.03, 0.02],
@@ -29,42 +116,98 @@ SHARES = np.array(
         [0.01, 0.03, 0.02, 0.09],
     ]
 )
-#: They are compared for samples of one size only.
-GROWING = ("mirkin_metric", "mcnemar_index", "split_join_distance")
-#: Depends on the sizes of samples, and has no value in a population.
-NO_VALUE = ("expected_mutual_info",)
-
-
-def simulate(n: int) -> pl.DataFrame:
-    """Return the cells of all simulated samples of n rows: simulation, label, cluster, n."""
-    counts = np.random.default_rng(n).multinomial(n, SHARES.ravel(), size=SIMULATIONS)
-    label, cluster = (place.ravel() for place in np.indices(SHARES.shape))
-    cells = {
-        "simulation": np.repeat(np.arange(SIMULATIONS), SHARES.size),
-        "label": np.tile(label, SIMULATIONS),
-        "cluster": np.tile(cluster, SIMULATIONS),
-        "n": counts.ravel(),
-    }
-    return pl.DataFrame(cells)
-
-
-def true_values() -> pl.DataFrame:
-    """Return metric and truth, computed from so many rows that the sample size does not matter."""
-    label, cluster = (place.ravel() for place in np.indices(SHARES.shape))
-    rows = np.rint(SHARES.ravel() * 10**11).astype(np.int64)
-    cells = pl.DataFrame({"label": label, "cluster": cluster, "n": rows})
-    summary = ce.external_summary(cells, "label", "cluster", weight="n")
-    return summary.select("metric", truth="value")
-
-
-def coverage(intervals: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return metric, the share of intervals that cover the truth, and the mean standard error."""
-    covers = pl.col("truth").is_between("lower", "upper")
-    return (
-        intervals.join(true_values(), on="metric", maintain_order="left")
-        .group_by("metric", maintain_order=True)
-        .agg(covers.mean().alias(name), pl.col("std_error").mean().alias(f"{name} error"))
+FEW_GROUPS = [Population(FOUR, 1000, 1000), Population(FOUR, 10_000, 1000)]
+MANY_GROUPS = [
+    Population(agreeing(300, 0.8), 2000, 300, 200),
+    Population(FOUR, 1000, 1000, 200, singletons=True),
+]
+#: For the adjusted mutual information by the delta method.
+GRID = [
+    Population(agreeing(groups, 0.8 if groups == 300 else 0.7), n, simulations)
+    for groups, n, simulations in (
+        *((10, 500, 1000), (10, 5000, 1000)),
+        *((30, 1000, 1000), (30, 10_000, 400)),
+        *((300, 2000, 400), (300, 20_000, 200)),
     )
+]
+
+
+def write_row(cells: Sequence[str]) -> None:
+    """Write a row of a Markdown table."""
+    sys.stdout.write("| " + " | ".join(cells) + " |\n")
+
+
+def write_rule(n_columns: int) -> None:
+    """Write the line below the header of a Markdown table."""
+    sys.stdout.write("|" + "---|" * n_columns + "\n")
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent, or '' for None."""
+    return "" if share is None else f"{100 * share:.1f} %"
+
+
+def write_coverages(populations: Sequence[Population], *, with_ratio: bool) -> None:
+    """Write the table of coverages by metric: of the intervals that are not NULL, and their share.
+
+    With `with_ratio`, the last column is the mean std_error of the one method divided by the other.
+    """
+    methods = [(p, method) for p in populations for method in ("delta", "halves")]
+    columns, errors = [], []
+    for population, method in methods:
+        found = population.intervals(method).group_by("metric", maintain_order=True)
+        rows = found.agg(
+            covers=pl.col("truth").is_between("lower", "upper").mean(),
+            share=pl.col("lower").is_not_null().mean(),
+            error=pl.col("std_error").mean(),
+        )
+        columns.append({name: (covers, share) for name, covers, share, _ in rows.iter_rows()})
+        errors.append(dict(rows.select("metric", "error").iter_rows()))
+    header = ["metric", *(f"{method}, {p.name}" for p, method in methods)]
+    write_row([*header, *(["std_error, delta / halves"] if with_ratio else [])])
+    write_rule(len(header) + with_ratio)
+    for name in columns[0]:
+        texts = []
+        for column in columns:
+            covers, share = column[name]
+            part = "" if share == 1 or covers is None else f" of {percent(share)}"
+            texts.append(percent(covers) + part)
+        if with_ratio:
+            error, other = (e[name] for e in errors[-2:])
+            texts.append("" if error is None or not other else f"{error / other:.3f}")
+        write_row([f"`{name}`", *texts])
+    sys.stdout.write("\n")
+
+
+def write_adjusted_information() -> None:
+    """Write the table of the adjusted and the expected mutual information, by population."""
+    names = ["adjusted_mutual_info_score", "expected_mutual_info"]
+    columns = (
+        "population",
+        "std_error / standard deviation",
+        "coverage",
+        "of the population's value",
+    )
+    write_row(
+        [columns[0], *(f"{x}, AMI" for x in columns[1:]), *(f"{x}, EMI" for x in columns[1:3])]
+    )
+    write_rule(6)
+    for population in GRID:
+        found = population.intervals("delta", names)
+        values = population.true_values()
+        truth = values.filter(metric="normalized_mutual_info_score")["truth"].item()
+        texts = [population.name]
+        for name in names:
+            rows = found.filter(metric=name)
+            error, value, covers, covers_truth = rows.select(
+                pl.col("std_error").mean(),
+                pl.col("value").std(),
+                pl.col("truth").is_between("lower", "upper").mean(),
+                pl.lit(truth).is_between("lower", "upper").mean().alias("of_truth"),
+            ).row(0)
+            texts += [f"{error / value:.2f}", percent(covers)]
+            texts += [percent(covers_truth)] if name == names[0] else []
+        write_row(texts)
 
 
 class Pair(NamedTuple):
@@ -111,14 +254,16 @@ def cover_differences(pair: Pair) -> pl.DataFrame:
     frame = pl.DataFrame(cells, schema=names, orient="row")
     whole = frame.with_columns(n=pl.Series(np.rint(shares * 10**11).astype(np.int64)))
     truth = ce.external_differences(whole, *names, weight="n").select("metric", truth="difference")
-    counts = np.random.default_rng(pair.n).multinomial(pair.n, shares, size=SIMULATIONS // 2)
+    counts = np.random.default_rng(pair.n).multinomial(pair.n, shares, size=500)
     simulation, cell = np.nonzero(counts)
     samples = frame[cell].with_columns(
         simulation=pl.Series(simulation), n=pl.Series(counts[simulation, cell])
     )
     options = {"weight": "n", "partition_by": "simulation", "confidence": CONFIDENCE}
     found = ce.external_differences(samples, *names, **options).join(truth, on="metric")
-    covers = pl.col("truth").is_between("lower", "upper")
+    of_samples = pl.col("difference").mean().over("metric")
+    wanted = pl.when(pl.col("metric").is_in(OF_SAMPLES)).then(of_samples).otherwise("truth")
+    covers = wanted.is_between("lower", "upper")
     shown = found.filter(pl.col("metric").is_in(SHOWN))
     return shown.group_by("metric", maintain_order=True).agg(covers.mean())
 
@@ -136,30 +281,14 @@ def print_differences() -> None:
 
 
 def main() -> None:
-    """Print the table of coverages, one row per metric."""
+    """Print the tables of coverages."""
     if "--differences" in sys.argv:
         print_differences()
         return
-    table = None
-    for n in SIZES:
-        cells = simulate(n)
-        options = {"weight": "n", "partition_by": "simulation", "confidence": CONFIDENCE}
-        delta = ce.external_intervals(cells, "label", "cluster", **options)
-        boot = ce.bootstrap_intervals(cells, "label", "cluster", n_resamples=RESAMPLES, **options)
-        for intervals, method in ((delta, "delta"), (boot, "bootstrap")):
-            part = coverage(intervals, f"{method} {n}")
-            table = part if table is None else table.join(part, on="metric")
-    if table is None:
-        return
-    write = sys.stdout.write
-    write("| metric | " + " | ".join(f"delta, n = {n:,} | bootstrap, n = {n:,}" for n in SIZES))
-    write(" | std_error, delta / bootstrap |\n" + "|---" * (2 * len(SIZES) + 2) + "|\n")
-    for row in table.filter(~pl.col("metric").is_in([*GROWING, *NO_VALUE])).iter_rows(named=True):
-        shares = [row[f"{method} {n}"] for n in SIZES for method in ("delta", "bootstrap")]
-        texts = ["" if share is None else f"{100 * share:.1f} %" for share in shares]
-        error, other = (row[f"{method} {SIZES[-1]} error"] for method in ("delta", "bootstrap"))
-        ratio = "" if error is None or not other else f"{error / other:.3f}"
-        write(f"| `{row['metric']}` | {' | '.join([*texts, ratio])} |\n")
+    write_adjusted_information()
+    sys.stdout.write("\n")
+    write_coverages(MANY_GROUPS, with_ratio=False)
+    write_coverages(FEW_GROUPS, with_ratio=True)
 
 
 if __name__ == "__main__":

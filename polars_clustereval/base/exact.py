@@ -103,6 +103,14 @@ def log_ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
     )
 
 
+def last_row_term(x: pl.Expr) -> pl.Expr:
+    """Return x ln x - (x - 1) ln(x - 1) - ln x for a count x >= 1, which tends to 1.
+
+    It is what the last of x rows adds to x ln x, less ln x.
+    """
+    return to_double(x - 1) * log_ratio(x, (x - 1).clip(1))
+
+
 def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
     """Return Loader's deviance of a count x from its mean m: x ln(x / m) + m - x.
 

@@ -39,6 +39,7 @@ from polars_clustereval.base.exact import (
     PLACES_OF_SHARES,
     deviance,
     from_fixed_point,
+    last_row_term,
     log_ratio,
     ratio_or,
     to_double,
@@ -345,7 +346,7 @@ _SIZE_COLUMNS = ["total", "label_size", "cluster_size"]
 
 def expected_totals(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition, with the partition columns, and emi, ehl and ehc in nats."""
-    pairs = _size_pairs(table)
+    pairs = _size_pairs(table, _size_nodes(table))
     if table.keys:
         # Partitions share most of their pairs of sizes, so the terms of a pair are computed once.
         distinct = pairs.select(_SIZE_COLUMNS).unique().with_columns(multiplicity=pl.lit(1.0))
@@ -363,14 +364,55 @@ def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     `pairs` has one row per pair of sizes, with _SIZE_COLUMNS and multiplicity.
     """
     pairs = add_stages(pairs, *_SIZE_PAIR_STAGES).cache()
+    node_sums = sum_by(_weighted_nodes(pairs, by), by, _as_shares(_node_terms(pl.col)))
+    strided_sums = sum_by(pairs, by, _as_shares(_strided_terms(pl.col)))
+    return _as_doubles(join_partitions(node_sums, by, strided_sums))
+
+
+def _weighted_nodes(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the nodes of `pairs`, which have the columns of _SIZE_PAIR_STAGES, with weights."""
     # A join creates the nodes in batches of the engine's size; explode would create batches 30
     # times larger.
     last_node, node = np.tril_indices(_MAX_NODES)
     numbers = pl.LazyFrame({"n_nodes": last_node + 1, "node": node})
     nodes = join_small(pairs, ["n_nodes"], numbers).select(*by, *_NODE_COLUMNS, "node")
-    node_sums = sum_by(add_stages(nodes, *_NODE_STAGES), by, _as_shares(_node_terms(pl.col)))
-    strided_sums = sum_by(pairs, by, _as_shares(_strided_terms(pl.col)))
-    return _as_doubles(join_partitions(node_sums, by, strided_sums))
+    return add_stages(nodes, *_NODE_STAGES)
+
+
+def expected_influences(table: ContingencyTable) -> list[pl.LazyFrame]:
+    """Return the influences of a row on the expected mutual information, by label and by cluster.
+
+    The influence of a row is the sum of a part for its label, the column influence_of_label of the
+    first frame, and a part for its cluster in the second frame. The frames also contain the
+    partition columns, and label_size or cluster_size. The influence is the number of rows n times
+    the change of emi if the row leaves its label, of size a. The overlap x with a cluster then
+    decreases by 1 with probability x / a, so the change is the sum over the clusters of E[x (ln(x n
+    / (a b)) + t(x) - t(a))] / (a n), where t is last_row_term.
+    """
+    size_nodes = _size_nodes(table)
+    pairs = _size_pairs(table, size_nodes)
+    distinct = pairs.select(_SIZE_COLUMNS).unique().with_columns(multiplicity=pl.lit(1.0))
+    nodes = _weighted_nodes(add_stages(distinct, *_SIZE_PAIR_STAGES), _SIZE_COLUMNS)
+    x1 = pl.col("x1")
+    share = pl.col("weight") * (pl.col("d1") + x1 * last_row_term(x1.clip(1.0)))
+    shares = nodes.group_by(_SIZE_COLUMNS).agg(pair_share=share.sum())
+    rows = pl.col("total") * pl.col("pair_share")
+    pairs = pairs.join(shares, on=_SIZE_COLUMNS).with_columns(pair_rows=rows).cache()
+    keys, frames = list(table.keys), []
+    for side, others in (("label", "clusters"), ("cluster", "labels")):
+        size = f"{side}_size"
+        rows = (pl.col(others) * pl.col("pair_rows")).sum()
+        node_rows = pairs.group_by(*keys, node=size).agg(node_rows=rows)
+        influence = (pl.col("share") * pl.col("node_rows")).sum() / pl.col("size").first()
+        parts = (
+            size_nodes[side]
+            .join(node_rows, on=[*keys, "node"], nulls_equal=True)
+            .group_by(*keys, pl.col("size").alias(size))
+            .agg(influence=influence)
+        )
+        part = pl.col("influence") - last_row_term(pl.col(size))
+        frames.append(parts.select(*keys, size, part.alias(f"influence_of_{side}")))
+    return frames
 
 
 def _as_shares(terms: Terms) -> Terms:
@@ -384,19 +426,20 @@ def _as_doubles(sums: pl.LazyFrame) -> pl.LazyFrame:
     return sums.with_columns(from_fixed_point(names, PLACES_OF_SHARES))
 
 
-def _size_pairs(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition and pair of sizes, with _SIZE_COLUMNS and multiplicity."""
-    keys = list(table.keys)
+def _size_pairs(table: ContingencyTable, size_nodes: dict[str, pl.LazyFrame]) -> pl.LazyFrame:
+    """Return one row per partition and pair of nodes of _size_nodes.
+
+    The columns are _SIZE_COLUMNS, labels and clusters, the numbers of labels and clusters for which
+    the nodes stand, and multiplicity, their product.
+    """
+    part = to_fixed_point(pl.col("multiplicity") * pl.col("share"))
     labels, clusters = (
-        _reduce_sizes(
-            sizes.group_by(*keys, size=f"{side}_size").agg(multiplicity=to_double(count)), keys
-        ).rename({"size": f"{side}_size", "multiplicity": f"{side}s"})
-        for sizes, side, count in (
-            (table.label_sizes, "label", pl.len()),
-            (table.cluster_sizes, "cluster", pl.col("copies").sum()),
-        )
+        sizes.group_by(*table.keys, pl.col("node").alias(f"{side}_size"))
+        .agg(part.sum().alias(f"{side}s"))
+        .with_columns(from_fixed_point(pl.col(f"{side}s")))
+        for side, sizes in size_nodes.items()
     )
-    totals = table.row_counts.select(*keys, "total")
+    totals = table.row_counts.select(*table.keys, "total")
     pairs = table.join_partitions(labels, totals, clusters)
     return pairs.with_columns(multiplicity=pl.col("labels") * pl.col("clusters"))
 
@@ -412,32 +455,44 @@ OCTAVE_WEIGHTS = tuple(
 _MAX_OCTAVE_SIZES = 32
 
 
-def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return `sizes` with fewer rows, in which a few nodes replace many sizes.
+def _size_nodes(table: ContingencyTable) -> dict[str, pl.LazyFrame]:
+    """Return size, multiplicity, node and share for each side, 'label' and 'cluster'.
 
     The multiplicity is the number of labels or clusters of a size. An octave is a range of sizes:
     64 to 128, 128 to 256, and so on. If a partition has more than 32 sizes in an octave, these
-    sizes are replaced by the nodes, which are 18 whole numbers in the octave with real
-    multiplicities. For any polynomial of degree 17 or less, the sum over the nodes equals the sum
-    over the sizes. For the terms of the expected mutual information, these two sums agree to within
-    1e-14.
+    sizes are replaced by the nodes, which are 18 whole numbers in the octave. Any other size is its
+    own node. For any polynomial of degree 17 or less, the value at a size equals the sum of the
+    values at its nodes, times share. For the terms of the expected mutual information, the two
+    agree to within 1e-14.
     """
+    return {
+        "label": _add_nodes(table.label_sizes, "label_size", list(table.keys)),
+        "cluster": _add_nodes(table.cluster_sizes, "cluster_size", list(table.keys)),
+    }
+
+
+def _add_nodes(groups: pl.LazyFrame, size_column: str, keys: list[str]) -> pl.LazyFrame:
+    """Return the columns of _size_nodes for one side, from its table of labels or clusters."""
+    sizes = groups.group_by(*keys, size=size_column).agg(
+        multiplicity=to_double(pl.col("copies").sum())
+    )
     size, by = pl.col("size"), [*keys, "unit"]
     unit = pl.lit(2.0).pow((size + 0.5).log(2).floor() - 6)
     sizes = sizes.with_columns(unit=pl.when(size < OCTAVE_NODES[0]).then(0.0).otherwise(unit))
     octaves = sizes.group_by(by).agg(octave_sizes=pl.len())
     sizes = sizes.join(octaves, on=by, nulls_equal=True).cache()
     crowded = (pl.col("unit") > 0) & (pl.col("octave_sizes") > _MAX_OCTAVE_SIZES)
-    columns = [*keys, "size", "multiplicity"]
-    nodes = _replace_by_nodes(sizes.filter(crowded), by)
-    return pl.concat([sizes.filter(~crowded).select(columns), nodes.select(columns)])
+    columns = [*keys, "size", "multiplicity", "node", "share"]
+    single = sizes.filter(~crowded).with_columns(node=size, share=pl.lit(1.0))
+    nodes = _replace_by_nodes(sizes.filter(crowded))
+    return pl.concat([single.select(columns), nodes.select(columns)])
 
 
-def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the 18 nodes that replace the sizes in each octave of a partition.
+def _replace_by_nodes(sizes: pl.LazyFrame) -> pl.LazyFrame:
+    """Return `sizes` with the 18 nodes, and their shares, that replace each size in its octave.
 
-    The columns `by` are the partition columns and unit. An octave contains the sizes between 64 and
-    128 times unit. Its nodes are OCTAVE_NODES times unit.
+    An octave contains the sizes between 64 and 128 times unit. Its nodes are OCTAVE_NODES times
+    unit.
     """
     # The barycentric weights. If a size equals a node, the other nodes get 1e30 times less.
     distances = [to_double(pl.col("size")) / pl.col("unit") - node for node in OCTAVE_NODES]
@@ -446,12 +501,10 @@ def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     weights = {f"weight_{i}": weight / x for i, (weight, x) in pairs}
     names = list(weights)
     weighted = sizes.with_columns(**weights).with_columns(weight_sum=pl.sum_horizontal(names))
-    multiplicities = pl.col(names) * pl.col("multiplicity") / pl.col("weight_sum")
     node_sizes = [(pl.col("unit") * node).cast(pl.Int64) for node in OCTAVE_NODES]
-    octaves = weighted.group_by(by).agg(to_fixed_point(multiplicities).sum())
-    octaves = octaves.with_columns(from_fixed_point(pl.col(name)) for name in names)
-    lists = octaves.select(*by, size=pl.concat_list(node_sizes), multiplicity=pl.concat_list(names))
-    return lists.explode("size", "multiplicity")
+    shares = pl.concat_list(pl.col(names) / pl.col("weight_sum"))
+    lists = weighted.with_columns(node=pl.concat_list(node_sizes), share=shares)
+    return lists.explode("node", "share")
 
 
 # ----------------------------------------------------------------------------------------------

@@ -45,11 +45,13 @@ class Quotient(NamedTuple):
     and top is not used.
     """
 
-    family: str
+    family: str | None
     top: Term
     bottom: Term
     top_slopes: Slopes
     bottom_slopes: Slopes
+    #: The derivatives of top and bottom with respect to emi, a fourth statistic of INFORMATION.
+    expected_slopes: tuple[float, float] = (0.0, 0.0)
 
     @property
     def is_linear(self) -> bool:
@@ -57,17 +59,22 @@ class Quotient(NamedTuple):
         return not isinstance(self.bottom, pl.Expr)
 
     def fields(self) -> Terms:
-        """Return expressions for top and bottom, and for their slopes t0 to t2 and b0 to b2."""
+        """Return family, is_linear, top and bottom, and their slopes t0 to t3 and b0 to b3."""
+        t3, b3 = self.expected_slopes
         terms = {"top": self.top, "bottom": self.bottom}
-        terms |= {f"t{i}": self.top_slopes[i] for i in range(3)}
-        terms |= {f"b{i}": self.bottom_slopes[i] for i in range(3)}
-        return {name: as_expression(term) for name, term in terms.items()}
+        terms |= {f"t{i}": slope for i, slope in enumerate((*self.top_slopes, t3))}
+        terms |= {f"b{i}": slope for i, slope in enumerate((*self.bottom_slopes, b3))}
+        return {
+            "family": pl.lit(self.family, pl.String),
+            "is_linear": pl.lit(self.is_linear),
+            **{name: as_expression(term) for name, term in terms.items()},
+        }
 
 
-def linear(family: str, *coefficients: Term) -> Quotient:
-    """Return a metric that is a linear function of the statistics of `family`."""
+def linear(family: str, *coefficients: Term, expected: float = 0.0) -> Quotient:
+    """Return a metric that is linear in the statistics of `family`, and in emi."""
     first, second, third = coefficients
-    return Quotient(family, 0.0, 1.0, (first, second, third), (0.0, 0.0, 0.0))
+    return Quotient(family, 0.0, 1.0, (first, second, third), (0.0, 0.0, 0.0), (expected, 0.0))
 
 
 def root_slopes(b: pl.Expr, c: pl.Expr) -> tuple[pl.Expr, pl.Expr]:

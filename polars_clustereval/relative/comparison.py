@@ -298,7 +298,7 @@ def _errors_to_best(
         noisy = {name: equals_noise(pl.col(name), options.noise, dtype) for name in names}
         cells = cells.with_columns(pl.when(~x).then(name).alias(name) for name, x in noisy.items())
     of_common = ContingencyTable(table.groups.filter("common"), table.keys)
-    influences = centered_influences(of_common).drop("common")
+    influences = centered_influences(of_common, adjusted=True).drop("common")
     quotients = metric_quotients("arithmetic", 1.0, adjusted=True)
     gradients = score_gradients(report.filter("common"), list(table.keys), _LABEL_SCORES, quotients)
     gradients, to_best = gradients.drop("common").cache(), {"run_no": "best_no"}

@@ -35,8 +35,8 @@ from .intervals import (
     PLACES,
     centered_influences,
     greatest_value,
+    list_bounds,
     long_metrics,
-    metric_bounds,
     metric_quotients,
 )
 
@@ -109,14 +109,12 @@ class Side(NamedTuple):
 def score_gradients(
     report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, Quotient]
 ) -> pl.LazyFrame:
-    """Return metric, family, value and the gradient g0, g1, g2 of each metric and partition.
+    """Return metric, family, value and the gradient g0 to g3 of each metric and partition.
 
     If labels and clusters divide the rows in the same way, they also do so in every sample, so the
     gradient of a quotient is 0.
     """
-    rows = long_metrics(report, keys, names, quotients).join(
-        metric_bounds(names, quotients), on="metric"
-    )
+    rows = long_metrics(report, keys, names, quotients).join(list_bounds(names), on="metric")
     is_constant = ~pl.col("is_linear") & (pl.col("fp") + pl.col("fn") == 0)
     return rows.with_columns(
         pl.when(is_constant).then(0.0).otherwise(f"g{i}").alias(f"g{i}") for i in PLACES
@@ -129,7 +127,7 @@ def _effect(side: int) -> pl.Expr:
     for i in PLACES:
         slope, influence = pl.col(f"g{i}_{side}"), pl.col(f"i{i}_{side}")
         terms.append(pl.when(slope == 0).then(0.0).otherwise(slope * influence))
-    return terms[0] + terms[1] + terms[2]
+    return terms[0] + terms[1] + terms[2] + terms[3]
 
 
 def difference_errors(
@@ -313,10 +311,11 @@ def external_differences(
     paired = _pair_tables(groups, keys, options)
     quotients = metric_quotients(average_method, beta, adjusted=adjusted)
     sides = []
+    expected = need_expectation(scores)
     for table in paired.tables:
-        report = score_partitions(table, scores, adjusted=need_expectation(scores))
+        report = score_partitions(table, scores, adjusted=expected)
         gradients = score_gradients(report, list(keys), list(scores), quotients).cache()
-        sides.append(Side(list(keys), centered_influences(table), gradients))
+        sides.append(Side(list(keys), centered_influences(table, adjusted=expected), gradients))
     by: list[str] = [*keys, "metric"]
     errors = difference_errors(paired.cells, (sides[0], sides[1]), list(keys))
     second = sides[1].gradients.select(*by, value_2="value")

@@ -2,8 +2,8 @@
 
 The rows are treated as independent draws, so the counts of the contingency cells have a multinomial
 distribution whose probabilities are the shares p of the cells. Every metric in this module is a
-smooth function of one, two or three statistics that are computed from the shares of the cells. The
-metric's family determines these statistics (see external.gradients).
+smooth function of a few statistics that are computed from the shares of the cells. The metric's
+family determines these statistics (see external.gradients).
 
 The influence of a row on a statistic is the derivative of the statistic with respect to the share
 of the row's cell. The influence is the sum of three terms: one for the cell, one for its label and
@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.base.checks import check_confidence, choose_terms
-from polars_clustereval.base.exact import log_ratio, ratio, to_double, widen
-from polars_clustereval.base.frames import aggregate_by
+from polars_clustereval.base.exact import last_row_term, log_ratio, ratio, to_double, widen
+from polars_clustereval.base.frames import aggregate_by, join_small
 from polars_clustereval.base.metric_facts import metric_facts
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.external.association import association_quotients
 from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
+from polars_clustereval.external.expected_information import expected_influences
 from polars_clustereval.external.gradients import (
     BCUBED,
     INFORMATION,
@@ -104,15 +105,17 @@ def _pair_influences(row: Row) -> Slopes:
 def _information_influences(row: Row) -> Slopes:
     """Return a row's influences on the statistics mi, hc and hl, up to additive constants.
 
-    The influences are the derivatives of sums of terms p ln p. A noise row that counts as a
-    singleton is always alone in its cell. Therefore, its cell contributes no term p ln p, and the
-    derivative of hc is larger by 1.
+    The influences are the changes of sums of terms n ln n if the row is left out. The derivatives
+    of the terms would be off by up to 1 for cells with few rows.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
+    sizes = n, label_size, cluster_size, row("total")
+    of_cell, of_label, of_cluster, of_all = map(last_row_term, sizes)
+    product = log_ratio(widen(n) * widen(row("total")), widen(label_size) * widen(cluster_size))
     return (
-        log_ratio(widen(n) * widen(row("total")), widen(label_size) * widen(cluster_size)),
-        log_ratio(label_size, n) + row("single"),
-        log_ratio(cluster_size, n),
+        product + (of_cell - of_label) + (of_all - of_cluster),
+        log_ratio(label_size, n) + of_label - of_cell,
+        log_ratio(cluster_size, n) + of_cluster - of_cell,
     )
 
 
@@ -143,7 +146,7 @@ _INFLUENCES = {
     MAJORITY: _majority_influences,
 }
 #: The numbers of the statistics of a family.
-PLACES = (0, 1, 2)
+PLACES = (0, 1, 2, 3)
 
 
 def _mean_of_rows(x: pl.Expr) -> pl.Expr:
@@ -153,23 +156,32 @@ def _mean_of_rows(x: pl.Expr) -> pl.Expr:
     return pl.when(x.null_count() == 0).then(mean)
 
 
-def centered_influences(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per cell and family: label, cluster, rows, and the influences i0, i1 and i2.
+def _add_expected_influences(table: ContingencyTable, cells: pl.LazyFrame) -> pl.LazyFrame:
+    """Return `cells` with expected_influence, the influence of a row on emi."""
+    for side, influences in zip(("label", "cluster"), expected_influences(table), strict=True):
+        cells = join_small(cells, [*table.keys, f"{side}_size"], influences)
+    influence = pl.col("influence_of_label") + pl.col("influence_of_cluster")
+    return cells.with_columns(expected_influence=influence)
+
+
+def centered_influences(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFrame:
+    """Return one row per cell and family: label, cluster, rows, and the influences i0 to i3.
 
     The influences have the mean 0 over the rows. They are NULL in all cells if a statistic has no
-    derivative.
+    derivative. The fourth statistic is emi in the family INFORMATION if `adjusted` is True, and
+    otherwise a constant.
     """
     by = [*table.keys, "family"]
     cells = _cells_with_squares(table)
+    if adjusted:
+        cells = _add_expected_influences(table, cells)
     families = [
         cells.select(
             *table.keys,
             *("label", "cluster", "rows"),
             pl.lit(family).alias("family"),
-            *(
-                as_expression(x).alias(f"i{i}")
-                for i, x in zip(PLACES, influences(pl.col), strict=True)
-            ),
+            *(as_expression(x).alias(f"i{i}") for i, x in enumerate(influences(pl.col))),
+            i3=pl.col("expected_influence") if adjusted and family == INFORMATION else 0.0,
         )
         for family, influences in _INFLUENCES.items()
     ]
@@ -181,8 +193,8 @@ def centered_influences(table: ContingencyTable) -> pl.LazyFrame:
     )
 
 
-def _covariances(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the covariances c00 to c22 of the rows' influences for each partition and family.
+def _covariances(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFrame:
+    """Return the covariances c00 to c33 of the rows' influences for each partition and family.
 
     A covariance is NULL if one of its statistics has no derivative.
     """
@@ -190,7 +202,8 @@ def _covariances(table: ContingencyTable) -> pl.LazyFrame:
         f"c{i}{j}": _mean_of_rows(pl.col(f"i{i}") * pl.col(f"i{j}"))
         for i, j in combinations_with_replacement(PLACES, 2)
     }
-    return aggregate_by(centered_influences(table), [*table.keys, "family"], products)
+    influences = centered_influences(table, adjusted=adjusted)
+    return aggregate_by(influences, [*table.keys, "family"], products)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -215,6 +228,7 @@ def _linear_metrics(row: Row) -> dict[str, Quotient]:
         "cluster_entropy_given_label": linear(INFORMATION, 0.0, 1.0, 0.0),
         "mutual_info_score": linear(INFORMATION, 1.0, 0.0, 0.0),
         "variation_of_information": linear(INFORMATION, 0.0, 1.0, 1.0),
+        "expected_mutual_info": linear(INFORMATION, 0.0, 0.0, 0.0, expected=1.0),
         "purity": linear(MAJORITY, 1.0, 0.0, 0.0),
         "inverse_purity": linear(MAJORITY, 0.0, 1.0, 0.0),
         "split_join_distance": linear(MAJORITY, -n, -n, 0.0),
@@ -270,10 +284,6 @@ def _pair_quotients(row: Row, beta: float) -> dict[str, Quotient]:
     }
 
 
-#: The expected mutual information counts as constant up to this share of the mean entropy.
-_NEGLIGIBLE = 0.005
-
-
 def _information_quotients(
     row: Row, average_method: str, beta: float, *, adjusted: bool
 ) -> dict[str, Quotient]:
@@ -281,10 +291,7 @@ def _information_quotients(
 
     The statistic s is the mutual information, and x and y are the entropy of the cluster given the
     label and vice versa. Therefore, b and c are the entropies of the labels and of the clusters. If
-    they are equal up to rounding errors, their minimum and maximum have no derivative. For large
-    numbers of rows, the expected mutual information is approximately (labels - 1) (clusters - 1) /
-    (2 rows), regardless of the shares of the cells. If it is negligible (see _NEGLIGIBLE), it is
-    treated as a constant. If not, the adjusted score is NULL.
+    they are equal up to rounding errors, their minimum and maximum have no derivative.
     """
     s, x, y = row("mi"), row("hc"), row("hl")
     b, c = s + y, s + x
@@ -321,9 +328,8 @@ def _information_quotients(
         ),
     }
     if adjusted:
-        emi = pl.when(row("emi") <= _NEGLIGIBLE * (b + c) / 2).then(row("emi"))
-        top, bottom = s - emi, mean - emi
-        score = Quotient(INFORMATION, top, bottom, shared, mean_slopes)
+        top, bottom = s - row("emi"), mean - row("emi")
+        score = Quotient(INFORMATION, top, bottom, shared, mean_slopes, (-1.0, -1.0))
         gradients["adjusted_mutual_info_score"] = score
     return gradients
 
@@ -369,7 +375,7 @@ def _covariance_term(i: int, j: int) -> pl.Expr:
 def _standard_error() -> pl.Expr:
     """Return the standard error of a metric, sqrt(d' C d / n), or NULL for fewer than 2 rows.
 
-    The gradient d is in the columns g0 to g2, and the covariances C are in the columns c00 to c22.
+    The gradient d is in the columns g0 to g3, and the covariances C are in the columns c00 to c33.
     If the variance is below the rounding error of its terms, the result is 0. If labels and
     clusters divide the rows in the same way, they also do so in every sample. A quotient is then 1
     or 0 in every sample, even if its formula is 0 / 0, so its standard error is 0.
@@ -386,39 +392,30 @@ def _standard_error() -> pl.Expr:
     return pl.when(defined).then(pl.when(is_constant).then(0.0).otherwise(rounded))
 
 
-def metric_bounds(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl.LazyFrame:
-    """Return one row per metric, in the order of `names`: its place, family, is_linear and bounds.
+def list_bounds(names: Sequence[str]) -> pl.LazyFrame:
+    """Return one row per metric, in the order of `names`: metric, place, least and greatest.
 
-    The family is NULL for a metric without a derivative. The bounds are least and greatest, a
-    formula.
+    The last two are the ends of the metric's range: a number and a formula.
     """
-    schema = {
-        "metric": pl.String,
-        "place": pl.Int64,
-        "family": pl.String,
-        "is_linear": pl.Boolean,
-        "least": pl.Float64,
-        "greatest": pl.String,
-    }
-    rows = []
-    for place, name in enumerate(names):
-        quotient, fact = quotients.get(name), metric_facts()[name]
-        family, is_linear = (quotient.family, quotient.is_linear) if quotient else (None, False)
-        least = float(fact.least) if fact.least else None
-        rows.append((name, place, family, is_linear, least, fact.greatest or None))
+    schema = {"metric": pl.String, "place": pl.Int64, "least": pl.Float64, "greatest": pl.String}
+    facts = [metric_facts()[name] for name in names]
+    rows = [
+        (fact.name, place, float(fact.least) if fact.least else None, fact.greatest or None)
+        for place, fact in enumerate(facts)
+    ]
     return pl.LazyFrame(rows, schema, orient="row")
 
 
 def long_metrics(
     report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, Quotient]
 ) -> pl.LazyFrame:
-    """Return metric, value, g0, g1 and g2 of each metric and partition, with four of its counts.
+    """Return metric, value, family, is_linear and g0 to g3 of each metric, with total, fp and fn.
 
-    The gradient is NULL if the metric is not in `quotients` or if the denominator of the quotient
-    is 0.
+    The family is NULL if the metric is not in `quotients`. The gradient is then also NULL, as it is
+    if the denominator of the quotient is 0.
     """
     nothing = (None, None, None)
-    missing = Quotient("", None, None, nothing, nothing)
+    missing = Quotient(None, None, None, nothing, nothing)
     structs = [
         pl.struct(
             term.alias(field)
@@ -493,11 +490,10 @@ def external_intervals(
 
         The standard error and the limits are NULL if the value is NULL, if there are fewer than 2
         rows, or if the delta method does not apply to the metric (class_f_measure, exact matches,
-        expected_mutual_info). The standard error and the limits are also NULL if the metric has no
-        derivative. This is the case for tied majorities in purity, inverse_purity and
-        split_join_distance, for the minimum or maximum of equal entropies, and for 0 / 0. If labels
-        and clusters divide the rows in the same way, every agreement score has a standard error of
-        0.
+        element_centric_similarity). They are also NULL if the metric has no derivative. This is the
+        case for tied majorities in purity, inverse_purity and split_join_distance, for the minimum
+        or maximum of equal entropies, and for 0 / 0. If labels and clusters divide the rows in the
+        same way, every agreement score has a standard error of 0.
 
     Raises
     ------
@@ -508,8 +504,9 @@ def external_intervals(
     -----
     In SQL: ``FROM clustereval.external_intervals(tbl, label, cluster)``.
 
-    mirkin_metric, split_join_distance and mcnemar_index grow with the number of rows. The intervals
-    for these metrics therefore refer to samples with the same number of rows.
+    mirkin_metric, split_join_distance and mcnemar_index grow with the number of rows, and
+    adjusted_mutual_info_score and expected_mutual_info depend on it. The intervals for these
+    metrics therefore refer to samples with the same number of rows.
 
     References
     ----------
@@ -541,13 +538,20 @@ def external_intervals(
     names = list(scores)
     quotients = metric_quotients(average_method, beta, adjusted=adjusted)
     keys: list[str] = list(table.keys)
-    report = score_partitions(table, scores, adjusted=need_expectation(scores))
+    has_expectation = need_expectation(scores)
+    report = score_partitions(table, scores, adjusted=has_expectation)
     values = long_metrics(report, keys, names, quotients)
+    margin = z * pl.col("std_error")
     intervals = (
-        values.join(metric_bounds(names, quotients), on="metric")
-        .join(_covariances(table), on=[*keys, "family"], how="left", nulls_equal=True)
-        .with_columns(margin=z * _standard_error(), std_error=_standard_error())
-        .with_columns(**_limits())
+        values.join(list_bounds(names), on="metric")
+        .join(
+            _covariances(table, adjusted=has_expectation),
+            on=[*keys, "family"],
+            how="left",
+            nulls_equal=True,
+        )
+        .with_columns(std_error=_standard_error())
+        .with_columns(**cut_limits(pl.col("value") - margin, pl.col("value") + margin))
         .sort(*keys, "place", nulls_last=True)
     )
     return table.to_user_frame(frame, intervals.select(*keys, *_INTERVAL_COLUMNS))
@@ -566,9 +570,8 @@ def greatest_value() -> pl.Expr:
     )
 
 
-def _limits() -> Terms:
-    """Return the limits value - margin and value + margin, cut off at the metric's bounds."""
-    lower, upper = (pl.col("value") + sign * pl.col("margin") for sign in (-1, 1))
+def cut_limits(lower: pl.Expr, upper: pl.Expr) -> Terms:
+    """Return the limits `lower` and `upper`, cut off at the columns of list_bounds."""
     greatest = greatest_value()
     return {
         "lower": pl.when(lower < pl.col("least")).then("least").otherwise(lower),

@@ -1,10 +1,9 @@
 """Bootstrap intervals and permutation tests for external metrics, based on contingency cells.
 
-Only the cell counts are drawn, never the rows themselves. In a bootstrap sample of the rows, the
-cell counts have a multinomial distribution. In a random labeling that keeps the sizes of labels and
-clusters, the cell counts have a multivariate hypergeometric distribution. NumPy draws the counts,
-and Polars computes the scores of all samples at once, treating each sample as a partition of one
-frame.
+Only the cell counts are drawn, never the rows themselves. In a random half of the rows, and in a
+random labeling that keeps the sizes of labels and clusters, the cell counts have a multivariate
+hypergeometric distribution. NumPy draws the counts, and Polars computes the scores of all samples
+at once, treating each sample as a partition of one frame.
 
 The cells are sorted before counts are drawn, and every partition has its own random generator,
 which is initialized with the same seed. Therefore, the result for a partition does not depend on
@@ -15,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,8 @@ from polars_clustereval.base.checks import (
     show_value,
 )
 from polars_clustereval.base.deferral import collect_now
+from polars_clustereval.base.exact import to_double
+from polars_clustereval.base.frames import add_stages
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
@@ -39,6 +41,7 @@ from polars_clustereval.external.contingency import (
 )
 from polars_clustereval.external.report import external_scores, need_expectation, score_partitions
 from polars_clustereval.external.set_matching import label_match_rows
+from polars_clustereval.relative.intervals import cut_limits, list_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
-    from polars_clustereval.base.frames import Terms
+    from polars_clustereval.base.frames import Stage, Terms
     from polars_clustereval.external.information import NormalizedMethod
 
     Integers = NDArray[np.int64]
@@ -56,8 +59,11 @@ if TYPE_CHECKING:
 #: are kept before they are summarized.
 _CELLS_PER_BATCH = 2**20
 _SCORES_PER_BATCH = 2**16
-#: numpy can only draw from fewer objects than this.
-_MAX_PERMUTED_ROWS = 10**9
+#: numpy can only draw without replacement from fewer objects than this.
+_MAX_DRAWN_ROWS = 10**9
+#: Intervals are NULL if the bias is larger than this many standard errors, because the estimate of
+#: the bias is then too rough to correct it.
+_MAX_BIAS = 0.5
 
 # ----------------------------------------------------------------------------------------------
 # Cells
@@ -165,8 +171,13 @@ def _describe_samples(
     sizes = np.add.reduceat(rows, starts)
     of_clusters, cluster_size = _describe_clusters(cells, samples, clusters, rows)
     label_size = np.repeat(sizes, np.diff(starts, append=len(samples)))
-    columns = {"n": n, "label_size": label_size, "cluster_size": cluster_size, "copies": copies}
-    drawn = pl.DataFrame({"key_1": samples, **columns})
+    sizes_of_cells = {"n": n, "label_size": label_size, "cluster_size": cluster_size}
+    sample_starts = np.flatnonzero(np.diff(samples, prepend=-1))
+    total = np.repeat(
+        np.add.reduceat(rows, sample_starts), np.diff(sample_starts, append=len(samples))
+    )
+    by = {"key_1": samples, **sizes_of_cells, "total": total}
+    drawn = pl.DataFrame({**by, "copies": copies})
     matches = drawn.select(label_match_rows(pl.col)).to_series().to_numpy()
     of_labels = {
         "key_1": samples[starts],
@@ -176,10 +187,9 @@ def _describe_samples(
         "best_match_rows": np.maximum.reduceat(matches, starts),
     }
     zero, partition = pl.lit(0, pl.Int64), pl.lit(cells.partition, pl.Int64).alias("key_0")
-    equal = drawn.group_by("key_1", "n", "label_size", "cluster_size").agg(pl.col("copies").sum())
-    total = pl.lit(int(cells.rows.sum()), pl.Int64)
+    equal = drawn.group_by(*by).agg(pl.col("copies").sum())
     return _Drawn(
-        equal.with_columns(partition, total=total, n_dropped=zero, n_noise=zero),
+        equal.with_columns(partition, n_dropped=zero, n_noise=zero),
         pl.DataFrame(of_labels).with_columns(partition),
         pl.DataFrame(of_clusters).with_columns(partition),
     )
@@ -220,16 +230,25 @@ def _blocks(n_samples: int, size: int) -> Iterator[tuple[int, int]]:
         yield first, min(step, n_samples - first)
 
 
-def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn]:
-    """Yield bootstrap samples of the rows in `cells`, as blocks returned by _describe_samples."""
+def _draw_halves(cells: _Cells, n_splits: int, seed: int) -> Iterator[_Drawn]:
+    """Yield random halves of the rows in `cells`, as blocks returned by _describe_samples.
+
+    The samples 2 i and 2 i + 1 are the two halves of split i. Fewer than 2 rows have no halves.
+    """
     generator = np.random.default_rng(seed)
-    total = int(cells.rows.sum())
-    for first, number in _blocks(n_samples, len(cells.rows)):
-        counts = generator.multinomial(total, cells.rows / total, size=number)
+    total, n_cells = int(cells.rows.sum()), len(cells.rows)
+    for first, number in _blocks(n_splits if total > 1 else 0, 2 * n_cells):
+        if total < _MAX_DRAWN_ROWS:
+            halves = generator.multivariate_hypergeometric(
+                cells.rows, total // 2, size=number, method="marginals"
+            )
+        else:  # Halves of nearly equal sizes differ from equal halves by less than their spread.
+            halves = generator.binomial(cells.rows, 0.5, size=(number, n_cells))
+        counts = np.stack([halves, cells.rows - halves], axis=1).reshape(-1, n_cells)
         sample, cell = np.nonzero(counts)
         yield _describe_samples(
             cells,
-            sample.astype(np.int64) + first,
+            sample.astype(np.int64) + 2 * first,
             cells.labels[cell],
             cells.clusters[cell],
             counts[sample, cell],
@@ -246,9 +265,9 @@ def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Dr
     labels, label_sizes = _sum_rows(cells.labels, cells.rows)
     clusters, cluster_sizes = _sum_rows(cells.clusters, cells.rows)
     total, n_cells = int(cells.rows.sum()), len(labels) * len(clusters)
-    if total >= _MAX_PERMUTED_ROWS:
+    if total >= _MAX_DRAWN_ROWS:
         raise ClusterEvalError(
-            f"permutation_test: expected fewer than {_MAX_PERMUTED_ROWS} rows in a partition, "
+            f"permutation_test: expected fewer than {_MAX_DRAWN_ROWS} rows in a partition, "
             f"got {total}; divide the weights by a common factor, or draw a sample of the rows"
         )
     draw = _draw_tables if n_cells <= total else _shuffle_rows
@@ -399,10 +418,81 @@ def _as_given(frame: Frame, result: pl.DataFrame) -> Frame:
 
 
 # ----------------------------------------------------------------------------------------------
+# Intervals
+# ----------------------------------------------------------------------------------------------
+
+
+def _growths() -> Terms:
+    """Return the metrics that grow with the number of rows, and by which factors they do so."""
+    n = to_double(pl.col("total"))
+    pairs = (n * (n - 1)).clip(1.0)
+    return {"mirkin_metric": pairs, "mcnemar_index": pairs.sqrt(), "split_join_distance": n}
+
+
+def _split_summaries() -> Terms:
+    """Return mean, pair_variance, variance and n_resamples, from the scores of halves in turn.
+
+    The mean square of half the difference between two halves contains the variance of a score to
+    first order, but the variance due to pairs of rows twice. pair_variance, the variance of the
+    means of two halves, has only the latter, so the difference `variance` is right for every mean
+    over pairs of rows (Efron and Stein 1981).
+    """
+    first, second = pl.col("score").gather_every(2), pl.col("score").gather_every(2, 1)
+    difference, mean = (first - second) / 2, (first + second) / 2
+    return {
+        "mean": mean.mean(),
+        "pair_variance": mean.var(),
+        "variance": (difference * difference).mean() - mean.var(),
+        "n_resamples": mean.count().cast(pl.Int64),
+    }
+
+
+def _interval_stages(z: float) -> tuple[Stage, ...]:
+    """Return the stages that add std_error, lower, upper and reason to mean, variance and value."""
+    value, mean, std_error = pl.col("value"), pl.col("mean"), pl.col("std_error")
+    bias = mean - value
+    rounding = 1e-12 * pl.max_horizontal(value.abs(), 1.0)
+    reason = (
+        pl.when(value.is_null())
+        .then(pl.lit("the metric is undefined"))
+        .when(pl.col("total") < 2)
+        .then(pl.lit("fewer than 2 rows"))
+        .when(pl.col("n_resamples").fill_null(0) < 2)
+        .then(pl.lit("defined for both halves of the rows in fewer than 2 splits"))
+        .when((pl.col("variance") < -rounding * rounding) & (bias * bias < pl.col("pair_variance")))
+        .then(pl.lit("the two halves differ too little for a standard error"))
+        .when(bias.abs() > min(z, _MAX_BIAS) * std_error + rounding)
+        .then(
+            pl.format(
+                "depends on the number of rows: halves of them score {} on average",
+                mean.round_sig_figs(3),
+            )
+        )
+    )
+    growth = pl.coalesce(
+        *(pl.when(pl.col("metric") == name).then(factor) for name, factor in _growths().items()),
+        1.0,
+    )
+    unbiased, margin = value - bias, z * std_error
+    return (
+        lambda row: {
+            **{name: row(name) * growth for name in ("value", "mean")},
+            **{name: row(name) * growth * growth for name in ("variance", "pair_variance")},
+        },
+        lambda row: {"std_error": row("variance").clip(0.0).sqrt()},
+        lambda _: {"reason": reason, **cut_limits(unbiased - margin, unbiased + margin)},
+        lambda row: {
+            name: pl.when(row("reason").is_null()).then(row(name))
+            for name in ("std_error", "lower", "upper")
+        },
+    )
+
+
+# ----------------------------------------------------------------------------------------------
 # Tables
 # ----------------------------------------------------------------------------------------------
 
-_BOOTSTRAP_COLUMNS = ("metric", "value", "std_error", "lower", "upper", "n_resamples")
+_BOOTSTRAP_COLUMNS = ("metric", "value", "std_error", "lower", "upper", "n_resamples", "reason")
 _TEST_COLUMNS = ("metric", "value", "expected", "std", "z", "p_value", "n_resamples")
 
 
@@ -424,11 +514,15 @@ def bootstrap_intervals(
     random_state: int = 0,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Bootstrap intervals for all external metrics, computed by resampling contingency cells.
+    """Resampling intervals for all external metrics, from random halves of the rows.
 
-    A bootstrap sample has as many rows as the frame, drawn with replacement, so the counts of its
-    cells have a multinomial distribution. Only the counts are drawn, never the rows. Therefore, the
-    running time depends on the number of cells times n_resamples, not on the number of rows.
+    The rows are split into two random halves many times. The differences between the scores of the
+    two halves show how much a score varies from sample to sample, and the difference between the
+    mean score of the halves and the score of all rows shows how much it depends on the number of
+    rows. In contrast to a bootstrap sample with replacement, a half has no copies of rows, which
+    would count as pairs that agree. Only the counts of the contingency cells are drawn, never the
+    rows. Therefore, the running time depends on the number of cells times n_resamples, not on the
+    number of rows.
 
     Parameters
     ----------
@@ -440,9 +534,8 @@ def bootstrap_intervals(
         contingency_matrix.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
-        With 'singletons', a noise row that is drawn several times counts as several clusters.
     n_resamples : int
-        The number of bootstrap samples, at least 1.
+        The number of splits into halves, at least 1.
     confidence : float
         The probability (between 0 and 1) that an interval covers the metric's value in the
         population.
@@ -461,14 +554,19 @@ def bootstrap_intervals(
         following:
 
         * value is the metric's value in external_report.
-        * std_error is the standard deviation of the metric over the samples, or NULL if there are
-          fewer than 2 samples.
-        * lower and upper are the quantiles of the samples at (1 - confidence) / 2 and (1 +
-          confidence) / 2, computed with linear interpolation.
-        * n_resamples is the number of samples for which the metric is defined.
+        * std_error is the standard error of the value: the square root of the mean of (difference
+          between two halves / 2)^2, minus the variance of the means of two halves.
+        * lower and upper are the limits of the interval value - bias -+ z std_error, where bias is
+          the mean score of the halves minus the value, and z is the normal quantile for
+          `confidence`. The interval is cut off at the ends of the metric's range.
+        * n_resamples is the number of splits for which the metric is defined for both halves.
+        * reason says why std_error, lower and upper are NULL, and is NULL if they are not.
 
-        If there are no rows, all values are NULL and n_resamples is 0; with partition_by, the
-        result is empty. If there is only one row, the intervals have width 0.
+        The standard error and the limits are NULL if the value is NULL, if there are fewer than 2
+        rows or splits, or if the bias is larger than half the standard error, or so large that the
+        value is outside of the interval. A large bias means that the score depends on the number of
+        rows, so that it says little about its value in the population. With partition_by, the
+        result is empty if there are no rows.
 
     Raises
     ------
@@ -485,8 +583,10 @@ def bootstrap_intervals(
 
     References
     ----------
-    Efron, B. (1979). Bootstrap methods: another look at the jackknife. The Annals of Statistics 7,
-    1-26. https://doi.org/10.1214/aos/1176344552
+    Efron, B. and Stein, C. (1981). The jackknife estimate of variance. The Annals of Statistics 9,
+    586-596. https://doi.org/10.1214/aos/1176345462
+    Shao, J. and Wu, C. F. J. (1989). A general theory for jackknife variance estimation. The Annals
+    of Statistics 17, 1176-1197. https://doi.org/10.1214/aos/1176347263
 
     Examples
     --------
@@ -504,20 +604,21 @@ def bootstrap_intervals(
     >>> purity.select("value", pl.col("std_error").round(2), "lower", "upper").row(0)
     (0.8, 0.04, 0.72, 0.87)
     """
-    n_samples, seed = _check_resamples(n_resamples), check_random_state(random_state)
-    tail = (1 - check_confidence(confidence)) / 2
-    scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
+    n_splits, seed = _check_resamples(n_resamples), check_random_state(random_state)
+    z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
+    scores: Terms = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
     sample = _read_sample(frame, label, cluster, _BOOTSTRAP_COLUMNS)
-    score = pl.col("score")
-    summaries = {
-        "std_error": score.std(),
-        "lower": score.quantile(tail, "linear"),
-        "upper": score.quantile(1 - tail, "linear"),
-        "n_resamples": score.count().cast(pl.Int64),
+    growths = _growths()
+    relative = {
+        name: score / growths[name] if name in growths else score for name, score in scores.items()
     }
-    intervals = _summarize_samples(
-        sample, lambda cells: _draw_bootstrap(cells, n_samples, seed), scores, summaries
+    rows = _summarize_samples(
+        sample, lambda cells: _draw_halves(cells, n_splits, seed), relative, _split_summaries()
     )
+    totals = sample.groups.group_by("key_0").agg(total=(pl.col("n") * pl.col("copies")).sum())
+    rows = rows.join(totals, on="key_0", how="left", maintain_order="left")
+    rows = rows.join(list_bounds([*scores]).collect(), on="metric", maintain_order="left")
+    intervals = add_stages(rows.lazy(), *_interval_stages(z)).collect()
     intervals = intervals.with_columns(pl.col("n_resamples").fill_null(0))
     return _as_given(frame, intervals.select(*sample.keys.values(), *_BOOTSTRAP_COLUMNS))
 

@@ -76,6 +76,11 @@ CREATE OR REPLACE MACRO clustereval._log_ratio(x, y) AS
     CAST(x AS DOUBLE), CAST(y AS DOUBLE), CAST(x - y AS DOUBLE) / CAST(x + y AS DOUBLE)
   );
 
+-- x ln x - (x - 1) ln(x - 1) - ln x for a count x >= 1, which tends to 1: what the last of x rows
+-- adds to x ln x, less ln x.
+CREATE OR REPLACE MACRO clustereval._last_row_term(x) AS
+  (x - 1) * clustereval._log_ratio(x, GREATEST(x - 1, 1));
+
 -- ln(1 + x) for x >= 0, without loss of digits for small x.
 CREATE OR REPLACE MACRO clustereval._log1p(x) AS
   CASE WHEN x < 0.1 THEN 2 * atanh(x / (2 + x)) ELSE ln(1 + x) END;

@@ -155,13 +155,13 @@ CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   -- The upper half mirrors the lower half.
   SELECT 192.0 - position, -weight FROM lower;
 
--- Sizes of labels and clusters, reduced to fewer, which bounds the number of pairs of sizes:
--- partition_key, is_label, size (rows) and multiplicity. In each range 64 .. 128, 128 .. 256, ...
--- with more than 32 sizes of a partition and side, 18 whole numbers replace the sizes. Their
--- multiplicities are real numbers that give the same sum of any polynomial of degree 17 over the
--- sizes, and to 1e-14 the same sum of the terms of the expected mutual information. In both tables,
--- a row stands for copies labels or clusters.
-CREATE OR REPLACE MACRO clustereval._reduced_sizes(label_sizes, cluster_sizes) AS TABLE
+-- Sizes of labels and clusters, with the sizes that stand for them: partition_key, is_label, size
+-- (rows), multiplicity, node and share. A sum of a smooth function over the sizes is the sum over
+-- the nodes, times share. In each range 64 .. 128, 128 .. 256, ... with more than 32 sizes of a
+-- partition and side, 18 whole numbers replace the sizes, with shares that give the same value of
+-- any polynomial of degree 17, and the same terms of the expected mutual information to 1e-14. Any
+-- other size is its own node. In both tables, a row stands for copies labels or clusters.
+CREATE OR REPLACE MACRO clustereval._size_nodes(label_sizes, cluster_sizes) AS TABLE
   -- Sizes of labels and of clusters in one column.
   WITH all_sizes AS (
     SELECT partition_key, TRUE AS is_label, label_size AS size, copies
@@ -206,22 +206,26 @@ CREATE OR REPLACE MACRO clustereval._reduced_sizes(label_sizes, cluster_sizes) A
     FROM octave_counts
     CROSS JOIN clustereval._octave_nodes() AS nodes
     WHERE unit > 0 AND octave_sizes > 32
-  ),
-  -- The multiplicity of each such size, divided among the nodes.
-  node_shares AS (
-    SELECT
-      *,
-      multiplicity * node_weight
-        / SUM(node_weight) OVER (PARTITION BY partition_key, is_label, size) AS node_multiplicity
-    FROM node_weights
   )
-  SELECT partition_key, is_label, size, multiplicity
+  SELECT partition_key, is_label, size, multiplicity, size AS node, 1.0 AS share
   FROM octave_counts
   WHERE unit = 0 OR octave_sizes <= 32
   UNION ALL
-  SELECT partition_key, is_label, CAST(position * unit AS BIGINT), SUM(node_multiplicity)
-  FROM node_shares
-  GROUP BY partition_key, is_label, unit, position;
+  SELECT
+    partition_key,
+    is_label,
+    size,
+    multiplicity,
+    CAST(position * unit AS BIGINT),
+    node_weight / SUM(node_weight) OVER (PARTITION BY partition_key, is_label, size)
+  FROM node_weights;
+
+-- The nodes of _size_nodes as sizes with real multiplicities, which bounds the number of pairs of
+-- sizes: partition_key, is_label, size and multiplicity.
+CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_nodes) AS TABLE
+  SELECT partition_key, is_label, node AS size, SUM(multiplicity * share) AS multiplicity
+  FROM query_table(size_nodes)
+  GROUP BY partition_key, is_label, node;
 
 -- One row per distinct pair of sizes and node of its sum: stride, x1, the overlap at the node, and
 -- d, its difference from the expected overlap.
@@ -271,11 +275,10 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
   FROM plans
   JOIN ranges ON ranges.n_nodes = CAST(below + above + 1 AS BIGINT);
 
--- One row per distinct pair of sizes: n, a, b, and one such pair's terms of the expectations: emi,
--- expected_label_entropy_given_cluster and expected_cluster_entropy_given_label. nodes: rows of
--- _overlap_nodes. Each stage has only the columns that later stages need, since every column takes
--- time.
-CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
+-- The rows of _overlap_nodes with weight, the probability of the node up to a factor; d1, the
+-- deviance of x1; and v1, va and vb, relative differences. Each stage has only the columns that
+-- later stages need, since every column takes time.
+CREATE OR REPLACE MACRO clustereval._overlap_weights(nodes) AS TABLE
   -- Overlaps x1 to x4 of the 2 x 2 table at each node, and their means m1 to m4.
   WITH tables AS (
     SELECT
@@ -311,16 +314,18 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
       clustereval._deviance(x3, m3, -d, v3) AS d3,
       clustereval._deviance(x4, m4, d, v4) AS d4
     FROM relative_differences
-  ),
-  -- The probability of each node, up to a factor.
-  weights AS (
-    SELECT
-      n, a, b, stride, x1, v1, va, vb, d1,
-      clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, d4) AS weight
-    FROM deviances
-  ),
+  )
+  SELECT
+    n, a, b, stride, x1, v1, va, vb, d1,
+    clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, d4) AS weight
+  FROM deviances;
+
+-- One row per distinct pair of sizes: n, a, b, and one such pair's terms of the expectations: emi,
+-- expected_label_entropy_given_cluster and expected_cluster_entropy_given_label. nodes: rows of
+-- _overlap_nodes.
+CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
   -- Sums over the nodes of each pair of sizes.
-  pair_sums AS (
+  WITH pair_sums AS (
     SELECT
       n,
       a,
@@ -332,7 +337,7 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
         AS expected_label_entropy_given_cluster,
       SUM(weight * x1 * clustereval._log_ratio_at(a, x1, va))
         AS expected_cluster_entropy_given_label
-    FROM weights
+    FROM clustereval._overlap_weights(nodes)
     -- Always true. The condition keeps DuckDB 2 from pulling all stages into one expression below
     -- the join, which takes twice as long; it is evaluated twice, so it uses an early stage.
     WHERE v1 > -2
@@ -364,7 +369,8 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
 CREATE OR REPLACE MACRO clustereval._expected_totals(
   row_counts, label_sizes, cluster_sizes
 ) AS TABLE
-  WITH sizes AS (SELECT * FROM clustereval._reduced_sizes(label_sizes, cluster_sizes)),
+  WITH size_nodes AS (SELECT * FROM clustereval._size_nodes(label_sizes, cluster_sizes)),
+  sizes AS (SELECT * FROM clustereval._reduced_sizes(size_nodes)),
   -- Pairs of a label size and a cluster size, with how often a partition has them.
   size_pairs AS NOT MATERIALIZED (
     SELECT
@@ -398,6 +404,78 @@ CREATE OR REPLACE MACRO clustereval._expected_totals(
     AND terms.a = pairs.a
     AND terms.b = pairs.b
   GROUP BY pairs.partition_key;
+
+-- The influence of one row on the expected mutual information, as the sum of a part for its label
+-- and a part for its cluster: partition_key, is_label, size and influence, the part of a label or
+-- cluster of this size. It is the number of rows n times the change of emi if the row leaves the
+-- label, of size a. The overlap x with a cluster then decreases by 1 with probability x / a, so the
+-- change is the sum over the clusters of E[x (ln(x n / (a b)) + t(x) - t(a))] / (a n), where t is
+-- _last_row_term.
+CREATE OR REPLACE MACRO clustereval._expected_influences(
+  row_counts, label_sizes, cluster_sizes
+) AS TABLE
+  WITH size_nodes AS (SELECT * FROM clustereval._size_nodes(label_sizes, cluster_sizes)),
+  sizes AS (SELECT * FROM clustereval._reduced_sizes(size_nodes)),
+  -- Pairs of a label size and a cluster size, with the numbers of labels and of clusters.
+  size_pairs AS NOT MATERIALIZED (
+    SELECT
+      counts.partition_key,
+      CAST(counts.total AS DOUBLE) AS n,
+      CAST(labels.size AS DOUBLE) AS a,
+      CAST(clusters.size AS DOUBLE) AS b,
+      labels.multiplicity AS n_labels,
+      clusters.multiplicity AS n_clusters
+    FROM query_table(row_counts) AS counts
+    JOIN sizes AS labels ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
+    JOIN sizes AS clusters ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
+    WHERE labels.is_label AND NOT clusters.is_label
+  ),
+  -- The distinct pairs of sizes, which the partitions share.
+  distinct_pairs AS (
+    SELECT DISTINCT n, a, b
+    FROM size_pairs
+  ),
+  nodes AS (SELECT * FROM clustereval._overlap_nodes(distinct_pairs)),
+  -- Means of x (ln(x n / (a b)) + t(x)) for each pair of sizes.
+  pair_means AS (
+    SELECT
+      n,
+      a,
+      b,
+      SUM(weight * (d1 + x1 * clustereval._last_row_term(GREATEST(x1, 1.0)))) / SUM(weight)
+        AS pair_mean
+    FROM clustereval._overlap_weights(nodes)
+    -- As in _pair_expectations.
+    WHERE v1 > -2
+    GROUP BY n, a, b
+  ),
+  terms AS (
+    SELECT pairs.*, means.pair_mean
+    FROM size_pairs AS pairs
+    JOIN pair_means AS means ON means.n = pairs.n AND means.a = pairs.a AND means.b = pairs.b
+  ),
+  -- Sums over the clusters for each label size, and over the labels for each cluster size.
+  node_sums AS (
+    SELECT partition_key, TRUE AS is_label, a AS node, SUM(n_clusters * pair_mean) AS node_sum
+    FROM terms
+    GROUP BY partition_key, a
+    UNION ALL
+    SELECT partition_key, FALSE, b, SUM(n_labels * pair_mean)
+    FROM terms
+    GROUP BY partition_key, b
+  )
+  SELECT
+    size_nodes.partition_key,
+    size_nodes.is_label,
+    size_nodes.size,
+    SUM(size_nodes.share * node_sums.node_sum) / size_nodes.size
+      - clustereval._last_row_term(size_nodes.size) AS influence
+  FROM size_nodes
+  JOIN node_sums
+    ON node_sums.partition_key IS NOT DISTINCT FROM size_nodes.partition_key
+    AND node_sums.is_label = size_nodes.is_label
+    AND node_sums.node = size_nodes.node
+  GROUP BY size_nodes.partition_key, size_nodes.is_label, size_nodes.size;
 
 ---------------------------------------------------------------------------------------------------
 -- Aggregates. The stages of _expected_totals for one pair of sizes, as structs: a plan, the tables

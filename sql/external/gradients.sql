@@ -11,10 +11,8 @@
 -- (share of pairs with the same label, or label entropy), and c = s + x to the clusters. g = sqrt(b
 -- c), with the derivatives gb and gc. r = sqrt(b (1 - b) c (1 - c)) is the denominator of the phi
 -- index, with the derivatives rb and rc. larger_x is 1 if x > y, 0 if x < y, and NULL if they are
--- equal except for rounding. emi, the expected mutual information, tends to (labels - 1) (clusters
--- - 1) / (2 rows) whatever the shares are, and is treated as constant if it is at most 0.005 of the
--- mean entropy; otherwise it is NULL, and so are the derivatives of the adjusted mutual
--- information.
+-- equal except for rounding. emi, the expected mutual information, is a fourth statistic of the
+-- family information.
 CREATE OR REPLACE MACRO clustereval._parts_of_gradients(statistics) AS TABLE
   WITH parts AS (
     SELECT
@@ -60,7 +58,7 @@ CREATE OR REPLACE MACRO clustereval._parts_of_gradients(statistics) AS TABLE
     s,
     x,
     y,
-    CASE WHEN emi <= 0.005 * (b + c) / 2 THEN emi END AS emi,
+    emi,
     b,
     c,
     sqrt(b * c) AS g,

@@ -252,10 +252,18 @@ CREATE OR REPLACE MACRO clustereval._errors_to_best(
   common_cells AS (
     SELECT * FROM query_table(groups) WHERE copies > 0 AND partition_key['common']
   ),
-  influences AS (SELECT * FROM clustereval._centered_influences(common_cells)),
+  common_statistics AS (
+    SELECT * FROM query_table(statistics) WHERE partition_key['common']
+  ),
+  expected_influences AS (
+    SELECT * FROM clustereval._influences_on_expectation(common_statistics, common_cells, TRUE)
+  ),
+  influences AS (
+    SELECT * FROM clustereval._centered_influences(common_cells, expected_influences)
+  ),
   gradients AS (
     SELECT *
-    FROM clustereval._score_gradients(statistics, 'arithmetic', 1.0)
+    FROM clustereval._score_gradients(common_statistics, 'arithmetic', 1.0)
     WHERE metric IN ('adjusted_rand_score', 'adjusted_mutual_info_score')
   )
   SELECT * FROM clustereval._difference_errors(cells, influences, gradients);

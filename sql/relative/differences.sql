@@ -111,7 +111,8 @@ CREATE OR REPLACE MACRO clustereval._score_gradients(statistics, average_method,
     gradient.metric,
     CASE WHEN is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE gradient.g1 END AS g1,
     CASE WHEN is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE gradient.g2 END AS g2,
-    CASE WHEN is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE gradient.g3 END AS g3
+    CASE WHEN is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE gradient.g3 END AS g3,
+    CASE WHEN is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE gradient.g4 END AS g4
   FROM clustereval._gradients(statistics, average_method, beta) AS gradient
   JOIN query_table(statistics) AS totals
     ON totals.partition_key IS NOT DISTINCT FROM gradient.partition_key;
@@ -130,7 +131,7 @@ CREATE OR REPLACE MACRO clustereval._difference_errors(cells, influences, gradie
   WITH paired AS (
     SELECT
       cell.partition_key, cell.table_1, cell.table_2, cell.n, one.family,
-      one.i1, one.i2, one.i3, two.i1 AS j1, two.i2 AS j2, two.i3 AS j3
+      one.i1, one.i2, one.i3, one.i4, two.i1 AS j1, two.i2 AS j2, two.i3 AS j3, two.i4 AS j4
     FROM query_table(cells) AS cell
     JOIN query_table(influences) AS one
       ON one.partition_key = cell.table_1
@@ -147,9 +148,11 @@ CREATE OR REPLACE MACRO clustereval._difference_errors(cells, influences, gradie
     SELECT
       cell.partition_key, cell.n, first.metric,
       clustereval._slope_term(first.g1, cell.i1) + clustereval._slope_term(first.g2, cell.i2)
-        + clustereval._slope_term(first.g3, cell.i3) AS one,
+        + clustereval._slope_term(first.g3, cell.i3) + clustereval._slope_term(first.g4, cell.i4)
+        AS one,
       clustereval._slope_term(second.g1, cell.j1) + clustereval._slope_term(second.g2, cell.j2)
-        + clustereval._slope_term(second.g3, cell.j3) AS two
+        + clustereval._slope_term(second.g3, cell.j3) + clustereval._slope_term(second.g4, cell.j4)
+        AS two
     FROM paired AS cell
     JOIN query_table(gradients) AS first
       ON first.partition_key = cell.table_1
@@ -218,7 +221,12 @@ CREATE OR REPLACE MACRO clustereval.external_differences(
     SELECT * FROM clustereval._metric_values(report, adjusted)
   ),
   side_cells AS (SELECT * FROM groups WHERE copies > 0),
-  influences AS (SELECT * FROM clustereval._centered_influences(side_cells)),
+  expected_influences AS (
+    SELECT * FROM clustereval._influences_on_expectation(statistics, side_cells, adjusted)
+  ),
+  influences AS (
+    SELECT * FROM clustereval._centered_influences(side_cells, expected_influences)
+  ),
   gradients AS (SELECT * FROM clustereval._score_gradients(statistics, average_method, beta)),
   -- Cells of the rows that count, with both clusters as in groups.
   cells AS (

@@ -1,8 +1,8 @@
 -- intervals: standard errors and confidence intervals of the external metrics, by the delta method.
 --
 -- The rows are a sample of independent draws, so the contingency cells are multinomial with shares
--- p. Every metric here is a smooth function of one, two or three statistics of the shares, those of
--- its family (see external/gradients). The influence of a row on a statistic is the derivative of
+-- p. Every metric here is a smooth function of a few statistics of the shares, those of its family
+-- (see external/gradients). The influence of a row on a statistic is the derivative of
 -- the statistic with respect to the share of the row's cell. It is the sum of a term for the cell,
 -- a term for its label and a term for its cluster. The covariances C of the influences are summed
 -- over the cells only once, and every metric uses them: a metric with the gradient d with respect
@@ -14,15 +14,17 @@
 ---------------------------------------------------------------------------------------------------
 
 -- One row per contingency cell and family of statistics: partition_key; label; cluster; family;
--- rows, those of the cell; and i1, i2 and i3, the influence of each on the statistics of the
--- family, up to a constant. Pairs: twice the share of the other rows with which a row forms such a
--- pair, the projection of the exact counts of pairs, so it is right to first order for sums of
--- squared shares. Information: the derivatives of the sums of p ln p. A singleton is alone in its
--- cell, however many there are, so its cell has no such sum: the derivative of the entropy of the
--- cluster given the label is larger by 1, and that of B-cubed recall has a factor of 1 in place of
--- 2. Majority: 1 in the majority; NULL if a majority is tied, or is one singleton of several rows
--- or none, because the maximum has no derivative there.
-CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
+-- rows, those of the cell; and i1 to i4, the influence of each on the statistics of the family, up
+-- to a constant; i4 is 0 but for emi, which is a statistic of the family information.
+-- expected_influences: rows of _expected_influences, or none if emi is not needed.
+-- Pairs: twice the share of the other rows with which a row forms such a pair, the projection of
+-- the exact counts of pairs, so it is right to first order for sums of squared shares. Information:
+-- the changes of the sums of n ln n if the row is left out, because a derivative would be off by up
+-- to 1 for cells of few rows. A singleton is alone in its cell, however many there are, so the
+-- derivative of B-cubed recall has a factor of 1 in place of 2 for it. Majority: 1 in the
+-- majority; NULL if a majority is tied, or is one singleton of several rows or none, because the
+-- maximum has no derivative there.
+CREATE OR REPLACE MACRO clustereval._influences(cells, expected_influences) AS TABLE
   -- Cells with the sizes of their labels and clusters, the sums of the squares of the cells of
   -- these, and the largest of these cells. single is 1 for noise that is counted as singletons.
   WITH cells_with_squares AS (
@@ -58,6 +60,25 @@ CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
           OVER (PARTITION BY partition_key, cluster)
       END AS cluster_majorities
     FROM cells_with_squares
+  ),
+  -- The same with what the last rows add to sums of n ln n, and to emi.
+  information_cells AS (
+    SELECT
+      cell.*,
+      clustereval._last_row_term(cell.n) AS last_of_cell,
+      clustereval._last_row_term(cell.label_size) AS last_of_label,
+      clustereval._last_row_term(cell.cluster_size) AS last_of_cluster,
+      clustereval._last_row_term(cell.total) AS last_of_all,
+      COALESCE(of_label.influence + of_cluster.influence, 0.0) AS expected_influence
+    FROM cells_with_ties AS cell
+    LEFT JOIN query_table(expected_influences) AS of_label
+      ON of_label.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND of_label.is_label
+      AND of_label.size = cell.label_size
+    LEFT JOIN query_table(expected_influences) AS of_cluster
+      ON of_cluster.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND NOT of_cluster.is_label
+      AND of_cluster.size = cell.cluster_size
   )
   SELECT
     partition_key,
@@ -67,7 +88,8 @@ CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
     rows,
     2.0 * clustereval._ratio(n - 1, total - 1) AS i1,
     2.0 * clustereval._ratio(cluster_size - n, total - 1) AS i2,
-    2.0 * clustereval._ratio(label_size - n, total - 1) AS i3
+    2.0 * clustereval._ratio(label_size - n, total - 1) AS i3,
+    0.0 AS i4
   FROM cells_with_ties
   UNION ALL
   SELECT
@@ -79,10 +101,11 @@ CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
     clustereval._log_ratio(
       clustereval._widen(n) * clustereval._widen(total),
       clustereval._widen(label_size) * clustereval._widen(cluster_size)
-    ),
-    clustereval._log_ratio(label_size, n) + single,
-    clustereval._log_ratio(cluster_size, n)
-  FROM cells_with_ties
+    ) + (last_of_cell - last_of_label) + (last_of_all - last_of_cluster),
+    clustereval._log_ratio(label_size, n) + last_of_label - last_of_cell,
+    clustereval._log_ratio(cluster_size, n) + last_of_cluster - last_of_cell,
+    expected_influence
+  FROM information_cells
   UNION ALL
   SELECT
     partition_key,
@@ -94,6 +117,7 @@ CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
       - cluster_squares / CAST(cluster_size AS DOUBLE) / cluster_size,
     (2.0 - single) * clustereval._ratio(n, label_size)
       - label_squares / CAST(label_size AS DOUBLE) / label_size,
+    0.0,
     0.0
   FROM cells_with_ties
   UNION ALL
@@ -113,6 +137,7 @@ CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
       WHEN n = label_majority_n THEN 1.0
       ELSE 0.0
     END,
+    0.0,
     0.0
   FROM cells_with_ties;
 
@@ -122,17 +147,36 @@ CREATE OR REPLACE MACRO clustereval._mean_of_rows(n, x) AS
     WHEN COUNT(x) = COUNT(*) THEN clustereval._compensated_sum(n * x) / CAST(SUM(n) AS DOUBLE)
   END;
 
+-- The rows of _expected_influences, or none unless adjusted. statistics: rows of
+-- _statistics_of_groups; cells: those of its groups.
+CREATE OR REPLACE MACRO clustereval._influences_on_expectation(
+  statistics, cells, adjusted
+) AS TABLE
+  WITH label_sizes AS (SELECT *, 1 AS copies FROM clustereval._label_sizes(cells)),
+  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
+  all_influences AS (
+    SELECT * FROM clustereval._expected_influences(statistics, label_sizes, cluster_sizes)
+  ),
+  no_influences AS (
+    SELECT partition_key, FALSE AS is_label, total AS size, 0.0 AS influence
+    FROM query_table(statistics)
+    WHERE FALSE
+  )
+  -- The one that is not named is not bound.
+  SELECT * FROM query_table(CASE WHEN adjusted THEN 'all_influences' ELSE 'no_influences' END);
+
 -- The rows of _influences, with influences whose mean over the rows is 0, and NULL in all cells
 -- if a statistic has no derivative.
-CREATE OR REPLACE MACRO clustereval._centered_influences(cells) AS TABLE
-  WITH influences AS (SELECT * FROM clustereval._influences(cells)),
+CREATE OR REPLACE MACRO clustereval._centered_influences(cells, expected_influences) AS TABLE
+  WITH influences AS (SELECT * FROM clustereval._influences(cells, expected_influences)),
   means AS (
     SELECT
       partition_key,
       family,
       clustereval._mean_of_rows(rows, i1) AS m1,
       clustereval._mean_of_rows(rows, i2) AS m2,
-      clustereval._mean_of_rows(rows, i3) AS m3
+      clustereval._mean_of_rows(rows, i3) AS m3,
+      clustereval._mean_of_rows(rows, i4) AS m4
     FROM influences
     GROUP BY partition_key, family
   )
@@ -144,15 +188,16 @@ CREATE OR REPLACE MACRO clustereval._centered_influences(cells) AS TABLE
     cell.rows,
     cell.i1 - means.m1 AS i1,
     cell.i2 - means.m2 AS i2,
-    cell.i3 - means.m3 AS i3
+    cell.i3 - means.m3 AS i3,
+    cell.i4 - means.m4 AS i4
   FROM influences AS cell
   JOIN means
     ON means.partition_key IS NOT DISTINCT FROM cell.partition_key
     AND means.family = cell.family;
 
--- One row per partition and family: c11, c12, ... c33, the covariances of the influences, NULL if a
+-- One row per partition and family: c11, c12, ... c44, the covariances of the influences, NULL if a
 -- statistic has no derivative.
-CREATE OR REPLACE MACRO clustereval._covariances(cells) AS TABLE
+CREATE OR REPLACE MACRO clustereval._covariances(cells, expected_influences) AS TABLE
   SELECT
     partition_key,
     family,
@@ -161,8 +206,12 @@ CREATE OR REPLACE MACRO clustereval._covariances(cells) AS TABLE
     clustereval._mean_of_rows(rows, i1 * i3) AS c13,
     clustereval._mean_of_rows(rows, i2 * i2) AS c22,
     clustereval._mean_of_rows(rows, i2 * i3) AS c23,
-    clustereval._mean_of_rows(rows, i3 * i3) AS c33
-  FROM clustereval._centered_influences(cells)
+    clustereval._mean_of_rows(rows, i3 * i3) AS c33,
+    clustereval._mean_of_rows(rows, i1 * i4) AS c14,
+    clustereval._mean_of_rows(rows, i2 * i4) AS c24,
+    clustereval._mean_of_rows(rows, i3 * i4) AS c34,
+    clustereval._mean_of_rows(rows, i4 * i4) AS c44
+  FROM clustereval._centered_influences(cells, expected_influences)
   GROUP BY partition_key, family;
 
 ---------------------------------------------------------------------------------------------------
@@ -170,10 +219,11 @@ CREATE OR REPLACE MACRO clustereval._covariances(cells) AS TABLE
 ---------------------------------------------------------------------------------------------------
 
 -- One row per partition and metric that is a linear function of the statistics of its family, for a
--- given number of rows: metric, and the coefficients g1, g2 and g3.
+-- given number of rows: metric, and the coefficients g1 to g4.
 CREATE OR REPLACE MACRO clustereval._linear_gradients(parts) AS TABLE
   SELECT
-    part.partition_key, part.family, metrics.metric, metrics.g1, metrics.g2, metrics.g3
+    part.partition_key, part.family, metrics.metric, metrics.g1, metrics.g2, metrics.g3,
+    CASE WHEN metrics.metric = 'expected_mutual_info' THEN 1e0 ELSE 0e0 END AS g4
   FROM query_table(parts) AS part
   CROSS JOIN LATERAL (VALUES
     ('pairs', 'rand_score', 0e0, -1e0, -1e0),
@@ -187,6 +237,7 @@ CREATE OR REPLACE MACRO clustereval._linear_gradients(parts) AS TABLE
     ('information', 'cluster_entropy_given_label', 0e0, 1e0, 0e0),
     ('information', 'mutual_info_score', 1e0, 0e0, 0e0),
     ('information', 'variation_of_information', 0e0, 1e0, 1e0),
+    ('information', 'expected_mutual_info', 0e0, 0e0, 0e0),
     ('majority', 'purity', 1e0, 0e0, 0e0),
     ('majority', 'inverse_purity', 0e0, 1e0, 0e0),
     ('majority', 'split_join_distance', -part.total, -part.total, 0e0),
@@ -268,12 +319,12 @@ CREATE OR REPLACE MACRO clustereval._metric_quotients(parts, average_method, bet
   UNION ALL
   SELECT * FROM clustereval._association_quotients(parts);
 
--- One row per partition and metric with a derivative: family, metric, is_quotient, and g1, g2 and
--- g3, its derivatives with respect to the statistics of the family.
+-- One row per partition and metric with a derivative: family, metric, is_quotient, and g1 to g4,
+-- its derivatives with respect to the statistics of the family.
 CREATE OR REPLACE MACRO clustereval._gradients(statistics, average_method, beta) AS TABLE
   WITH parts AS (SELECT * FROM clustereval._parts_of_gradients(statistics))
   SELECT
-    partition_key, family, metric, FALSE AS is_quotient, g1, g2, g3
+    partition_key, family, metric, FALSE AS is_quotient, g1, g2, g3, g4
   FROM clustereval._linear_gradients(parts)
   UNION ALL
   SELECT
@@ -283,7 +334,12 @@ CREATE OR REPLACE MACRO clustereval._gradients(statistics, average_method, beta)
     is_quotient,
     clustereval._quotient_slope(top, bottom, t1, b1),
     clustereval._quotient_slope(top, bottom, t2, b2),
-    clustereval._quotient_slope(top, bottom, t3, b3)
+    clustereval._quotient_slope(top, bottom, t3, b3),
+    CASE
+      WHEN metric = 'adjusted_mutual_info_score'
+      THEN clustereval._quotient_slope(top, bottom, -1e0, -1e0)
+      ELSE 0e0
+    END
   FROM clustereval._metric_quotients(parts, average_method, CAST(beta AS DOUBLE));
 
 ---------------------------------------------------------------------------------------------------
@@ -298,14 +354,17 @@ CREATE OR REPLACE MACRO clustereval._covariance_term(x, y, c) AS
 CREATE OR REPLACE MACRO clustereval._variance_above_rounding(squares, products) AS
   CASE WHEN squares + products <= 1e-14 * squares THEN 0.0 ELSE squares + products END;
 
--- Variance d' C d of the influence on a metric with the gradient (g1, g2, g3).
-CREATE OR REPLACE MACRO clustereval._influence_variance(g1, g2, g3, c11, c12, c13, c22, c23, c33) AS
+-- Variance d' C d of the influence on a metric with the gradient (g1, g2, g3, g4).
+CREATE OR REPLACE MACRO clustereval._influence_variance(
+  g1, g2, g3, g4, c11, c12, c13, c14, c22, c23, c24, c33, c34, c44
+) AS
   clustereval._variance_above_rounding(
     clustereval._covariance_term(g1, g1, c11) + clustereval._covariance_term(g2, g2, c22)
-      + clustereval._covariance_term(g3, g3, c33),
+      + clustereval._covariance_term(g3, g3, c33) + clustereval._covariance_term(g4, g4, c44),
     2.0 * (
       clustereval._covariance_term(g1, g2, c12) + clustereval._covariance_term(g1, g3, c13)
-      + clustereval._covariance_term(g2, g3, c23)
+      + clustereval._covariance_term(g2, g3, c23) + clustereval._covariance_term(g1, g4, c14)
+      + clustereval._covariance_term(g2, g4, c24) + clustereval._covariance_term(g3, g4, c34)
     )
   );
 
@@ -313,7 +372,7 @@ CREATE OR REPLACE MACRO clustereval._influence_variance(g1, g2, g3, c11, c12, c1
 -- rows. If label and cluster are equal partitions, they are so in every sample, and a quotient
 -- keeps its value, 1 or 0, even if it is 0 / 0.
 CREATE OR REPLACE MACRO clustereval._standard_errors(
-  statistics, cells, average_method, beta
+  statistics, cells, expected_influences, average_method, beta
 ) AS TABLE
   SELECT
     gradient.partition_key,
@@ -322,15 +381,16 @@ CREATE OR REPLACE MACRO clustereval._standard_errors(
       WHEN totals.total < 2 THEN NULL
       WHEN totals.fp + totals.fn = 0 AND gradient.is_quotient THEN 0.0
       ELSE sqrt(clustereval._influence_variance(
-        gradient.g1, gradient.g2, gradient.g3,
-        covariance.c11, covariance.c12, covariance.c13,
-        covariance.c22, covariance.c23, covariance.c33
+        gradient.g1, gradient.g2, gradient.g3, gradient.g4,
+        covariance.c11, covariance.c12, covariance.c13, covariance.c14,
+        covariance.c22, covariance.c23, covariance.c24,
+        covariance.c33, covariance.c34, covariance.c44
       ) / totals.total)
     END AS std_error
   FROM clustereval._gradients(statistics, average_method, beta) AS gradient
   JOIN query_table(statistics) AS totals
     ON totals.partition_key IS NOT DISTINCT FROM gradient.partition_key
-  JOIN clustereval._covariances(cells) AS covariance
+  JOIN clustereval._covariances(cells, expected_influences) AS covariance
     ON covariance.partition_key IS NOT DISTINCT FROM gradient.partition_key
     AND covariance.family = gradient.family;
 
@@ -369,6 +429,9 @@ CREATE OR REPLACE MACRO clustereval.external_intervals(
   statistics AS (SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted)),
   report AS (SELECT * FROM clustereval._scores_of_statistics(statistics, average_method, beta)),
   cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
+  expected_influences AS (
+    SELECT * FROM clustereval._influences_on_expectation(statistics, cells, adjusted)
+  ),
   intervals AS (
     SELECT
       metrics.partition_key,
@@ -380,7 +443,9 @@ CREATE OR REPLACE MACRO clustereval.external_intervals(
       clustereval._least_value(metrics.metric) AS least,
       clustereval._greatest_value(metrics.metric, totals.total) AS greatest
     FROM clustereval._metric_values(report, adjusted) AS metrics
-    LEFT JOIN clustereval._standard_errors(statistics, cells, average_method, beta) AS errors
+    LEFT JOIN clustereval._standard_errors(
+      statistics, cells, expected_influences, average_method, beta
+    ) AS errors
       ON errors.partition_key IS NOT DISTINCT FROM metrics.partition_key
       AND errors.metric = metrics.metric
     JOIN statistics AS totals ON totals.partition_key IS NOT DISTINCT FROM metrics.partition_key

@@ -1,7 +1,7 @@
 """Standard errors by brute force: the change of an exact score when one row comes or goes.
 
 n times that change is the influence of a row of a cell, up to a constant and to terms of order
-1 / n, without any derivative.
+1 / n, without any derivative. If the row only goes, they are those of the jackknife.
 """
 
 from __future__ import annotations
@@ -35,18 +35,21 @@ def changed(cells: Sequence[Cell], place: int, by: int, **options: Any) -> dict[
     return exact(expanded(more), **options)
 
 
-def influences(cells: Sequence[Cell], **options: Any) -> dict[str, list[float]]:
+def influences(
+    cells: Sequence[Cell], *, jackknife: bool = False, **options: Any
+) -> dict[str, list[float]]:
     """For each metric that is defined, the influence of a row of each cell; their mean is 0."""
     n = sum(rows for *_, rows in cells)
     pairs = [
-        (changed(cells, i, 1, **options), changed(cells, i, -1, **options))
+        (changed(cells, i, 0 if jackknife else 1, **options), changed(cells, i, -1, **options))
         for i in range(len(cells))
     ]
     found = {}
     for metric in pairs[0][0]:
         if any(up[metric] is None or down[metric] is None for up, down in pairs):
             continue
-        slopes = [n * (up[metric] - down[metric]) / 2 for up, down in pairs]
+        step = n - 1 if jackknife else n / 2
+        slopes = [step * (up[metric] - down[metric]) for up, down in pairs]
         mean = sum(slope * cell[2] for slope, cell in zip(slopes, cells, strict=True)) / n
         found[metric] = [slope - mean for slope in slopes]
     return found
