@@ -220,8 +220,8 @@ CREATE OR REPLACE MACRO clustereval._size_nodes(label_sizes, cluster_sizes) AS T
     node_weight / SUM(node_weight) OVER (PARTITION BY partition_key, is_label, size)
   FROM node_weights;
 
--- The nodes of _size_nodes as sizes with real multiplicities, which bounds the number of pairs of
--- sizes: partition_key, is_label, size and multiplicity.
+-- The sizes that stand for all sizes of labels and clusters: partition_key, is_label, size and
+-- multiplicity, a real number. They bound the number of pairs of sizes.
 CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_nodes) AS TABLE
   SELECT partition_key, is_label, node AS size, SUM(multiplicity * share) AS multiplicity
   FROM query_table(size_nodes)
@@ -275,9 +275,10 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
   FROM plans
   JOIN ranges ON ranges.n_nodes = CAST(below + above + 1 AS BIGINT);
 
--- The rows of _overlap_nodes with weight, the probability of the node up to a factor; d1, the
--- deviance of x1; and v1, va and vb, relative differences. Each stage has only the columns that
--- later stages need, since every column takes time.
+-- The nodes of each pair of sizes with their weights: the columns of _overlap_nodes; weight, the
+-- probability of the node up to a factor; d1, the deviance of x1; and v1, va and vb, relative
+-- differences. Each stage has only the columns that later stages need, since every column takes
+-- time.
 CREATE OR REPLACE MACRO clustereval._overlap_weights(nodes) AS TABLE
   -- Overlaps x1 to x4 of the 2 x 2 table at each node, and their means m1 to m4.
   WITH tables AS (
