@@ -248,7 +248,7 @@ SHOWN = (
 
 
 def cover_differences(pair: Pair) -> pl.DataFrame:
-    """Return metric, the share of intervals that cover the difference, and how many there are."""
+    """Return metric, the share of intervals that cover the difference, and that of intervals."""
     cells, shares = pair.cells()
     names = ("label", "cluster_1", "cluster_2")
     frame = pl.DataFrame(cells, schema=names, orient="row")
@@ -265,7 +265,9 @@ def cover_differences(pair: Pair) -> pl.DataFrame:
     wanted = pl.when(pl.col("metric").is_in(OF_SAMPLES)).then(of_samples).otherwise("truth")
     covers = wanted.is_between("lower", "upper")
     shown = found.filter(pl.col("metric").is_in(SHOWN))
-    return shown.group_by("metric", maintain_order=True).agg(covers.mean())
+    return shown.group_by("metric", maintain_order=True).agg(
+        covers.mean(), pl.col("lower").is_not_null().mean()
+    )
 
 
 def print_differences() -> None:
@@ -273,10 +275,12 @@ def print_differences() -> None:
     write = sys.stdout.write
     heads = [f"{x.groups} groups, n = {x.n:,}, {100 * x.second:.0f} % differ" for x in PAIRS]
     write(f"| metric | {' | '.join(heads)} |\n" + "|---" * (len(PAIRS) + 1) + "|\n")
-    found = [dict(cover_differences(pair).iter_rows()) for pair in PAIRS]
+    found = [dict(cover_differences(pair).rows_by_key("metric", unique=True)) for pair in PAIRS]
     for metric in SHOWN:
-        shares = [of_pair[metric] for of_pair in found]
-        texts = ["" if share is None else f"{100 * share:.1f} %" for share in shares]
+        texts = []
+        for covers, share in (of_pair[metric] for of_pair in found):
+            part = "" if share == 1 or covers is None else f" of {percent(share)}"
+            texts.append(percent(covers) + part)
         write(f"| `{metric}` | {' | '.join(texts)} |\n")
 
 

@@ -21,7 +21,7 @@ from polars_clustereval.base.checks import (
     equals_noise,
 )
 from polars_clustereval.base.exact import estimate_freedom, squared_t_quantile, to_double
-from polars_clustereval.base.frames import aggregate_by, join_small
+from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.external.contingency import (
     ContingencyTable,
@@ -29,6 +29,7 @@ from polars_clustereval.external.contingency import (
     check_columns,
     flag_groups,
 )
+from polars_clustereval.external.gradients import BCUBED, INFORMATION
 from polars_clustereval.external.report import external_scores, need_expectation, score_partitions
 
 from .intervals import (
@@ -174,6 +175,70 @@ def difference_errors(
     )
 
 
+def _add_bias(gradients: pl.LazyFrame, table: ContingencyTable) -> pl.LazyFrame:
+    """Return the rows of score_gradients with bias, NULL if the metric of a sample has none.
+
+    The bias is how much a score of a sample is expected to exceed that of the population because
+    its cells have few rows, to first order (Miller 1955). The adjusted mutual information is about
+    samples of this size.
+    """
+    keys, copies = list(table.keys), to_double(pl.col("copies"))
+    of_label, of_cluster = (
+        to_double(pl.col("n")) / to_double(pl.col(f"{side}_size")) for side in ("label", "cluster")
+    )
+    sums = aggregate_by(
+        table.sized_cells,
+        keys,
+        {
+            "rows": pl.col("total").first().cast(pl.Float64),
+            "n_cells": copies.sum(),
+            "label_squares": (copies * of_label * of_label).sum(),
+            "cluster_squares": (copies * of_cluster * of_cluster).sum(),
+        },
+    )
+    labels = aggregate_by(table.label_sizes, keys, {"labels": copies.sum()})
+    clusters = aggregate_by(table.cluster_sizes, keys, {"clusters": copies.sum()})
+    counts = join_partitions(sums, keys, labels, clusters)
+    rows, n_cells = pl.col("rows"), pl.col("n_cells")
+    n_labels, n_clusters = pl.col("labels"), pl.col("clusters")
+    biases = {
+        INFORMATION: (
+            (n_cells - n_labels - n_clusters + 1) / (2 * rows),
+            (n_labels - n_cells) / (2 * rows),
+            (n_clusters - n_cells) / (2 * rows),
+        ),
+        BCUBED: (
+            (n_clusters - pl.col("cluster_squares")) / rows,
+            (n_labels - pl.col("label_squares")) / rows,
+            pl.lit(0.0),
+        ),
+    }
+    bias = pl.coalesce(
+        pl.when((pl.col("family") == family) & (pl.col("g3") == 0)).then(
+            pl.sum_horizontal(pl.col(f"g{i}") * x for i, x in enumerate(terms))
+        )
+        for family, terms in biases.items()
+    )
+    columns = [*gradients.collect_schema().names(), "bias"]
+    joined = join_partitions(gradients, keys, counts, how="left")
+    return joined.with_columns(bias=bias).select(columns)
+
+
+def _difference_reason() -> pl.Expr:
+    """Return why a difference has no interval, or NULL if it has one."""
+    is_biased = pl.col("bias").abs() > 0.25 * pl.col("std_error") + 1e-12
+    return (
+        pl.when(pl.col("n") < 2)
+        .then(pl.lit("fewer than 2 rows"))
+        .when(pl.col("difference").is_null())
+        .then(pl.lit("the metric is undefined"))
+        .when(pl.col("std_error").is_null())
+        .then(pl.lit("the metric has no derivative"))
+        .when(is_biased)
+        .then(pl.lit("too few rows for the number of cells: the metric is biased"))
+    )
+
+
 def difference_margin(confidence: float) -> pl.Expr:
     """Return half the width of the interval of a difference, from std_error and freedom."""
     z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
@@ -195,6 +260,7 @@ _DIFFERENCE_COLUMNS = (
     "upper",
     "n",
     "n_dropped",
+    "reason",
 )
 
 
@@ -255,11 +321,14 @@ def external_differences(
           at the largest possible difference.
         * n is the number of rows that are compared, and n_dropped is the number of rows that are
           not, because they lack a label or a cluster or are noise that is left out.
+        * reason says why lower and upper are NULL, and is NULL if they are not.
 
         The standard error and the limits are NULL if external_intervals has no standard error for
-        the metric of one of the clusterings. If the two clusterings divide the rows in the same
-        way, the difference and its standard error are 0. If there are no rows, n is 0 and the
-        values are NULL, unless you pass partition_by, in which case the result is empty.
+        the metric of one of the clusterings. The limits are also NULL if the metric is biased by
+        more than a quarter of the standard error, because the cells have too few rows. If the
+        two clusterings divide the rows in the same way, the difference and its standard error are
+        0. If there are no rows, n is 0 and the values are NULL, unless you pass partition_by, in
+        which case the result is empty.
 
     Raises
     ------
@@ -268,16 +337,17 @@ def external_differences(
 
     Notes
     -----
-    Information scores of many small clusters are biased, because a sample has fewer rows per cell
-    than the population. The difference is biased as well if the clusterings have different numbers
-    of cells, and the interval does not contain this bias. adjusted_mutual_info_score and
-    adjusted_rand_score are corrected for it.
+    Scores of information and B-cubed scores of many small clusters are biased, because a sample has
+    fewer rows in each cell than the population. The bias is estimated to first order from the
+    numbers of cells, labels and clusters. adjusted_mutual_info_score and scores that count pairs
+    have no such bias.
     In SQL: ``FROM clustereval.external_differences(tbl, label, cluster_1, cluster_2)``.
 
     References
     ----------
     Goodman and Kruskal (1972), Measures of association for cross classifications, IV,
-    doi:10.1080/01621459.1972.10482401, for the influences. Satterthwaite (1946), An approximate
+    doi:10.1080/01621459.1972.10482401, for the influences. Miller (1955), Note on the bias of
+    information estimates, for the bias. Satterthwaite (1946), An approximate
     distribution of estimates of variance components, doi:10.2307/3002019, for the degrees of
     freedom.
 
@@ -314,18 +384,24 @@ def external_differences(
     expected = need_expectation(scores)
     for table in paired.tables:
         report = score_partitions(table, scores, adjusted=expected)
-        gradients = score_gradients(report, list(keys), list(scores), quotients).cache()
+        gradients = score_gradients(report, list(keys), list(scores), quotients)
+        gradients = _add_bias(gradients, table).cache()
         sides.append(Side(list(keys), centered_influences(table, adjusted=expected), gradients))
     by: list[str] = [*keys, "metric"]
     errors = difference_errors(paired.cells, (sides[0], sides[1]), list(keys))
-    second = sides[1].gradients.select(*by, value_2="value")
+    second = sides[1].gradients.select(*by, value_2="value", bias_2="bias")
     found = (
         sides[0]
         .gradients.rename({"value": "value_1", "total": "n"})
         .with_columns(total="n")
         .join(second, on=by, nulls_equal=True)
         .join(errors, on=by, how="left", nulls_equal=True)
-        .with_columns(difference=pl.col("value_1") - pl.col("value_2"), margin=margin)
+        .with_columns(
+            difference=pl.col("value_1") - pl.col("value_2"),
+            margin=margin,
+            bias=(pl.col("bias") - pl.col("bias_2")).fill_null(0.0),
+        )
+        .with_columns(reason=_difference_reason())
         .with_columns(**_limits_of_difference())
         .sort(*keys, "place", nulls_last=True)
     )
@@ -337,8 +413,9 @@ def _limits_of_difference() -> Terms:
     widest = greatest_value() - pl.col("least")
     difference, margin = pl.col("difference"), pl.col("margin")
     lower, upper = difference - margin, difference + margin
+    is_known = pl.col("reason").is_null()
     return {
-        "lower": pl.when(lower < -widest).then(-widest).otherwise(lower),
-        "upper": pl.when(upper > widest).then(widest).otherwise(upper),
+        "lower": pl.when(is_known).then(pl.when(lower < -widest).then(-widest).otherwise(lower)),
+        "upper": pl.when(is_known).then(pl.when(upper > widest).then(widest).otherwise(upper)),
         "std_error": pl.when(difference.is_not_null()).then("std_error"),
     }

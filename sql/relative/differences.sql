@@ -117,6 +117,61 @@ CREATE OR REPLACE MACRO clustereval._score_gradients(statistics, average_method,
   JOIN query_table(statistics) AS totals
     ON totals.partition_key IS NOT DISTINCT FROM gradient.partition_key;
 
+-- One row per partition and family: b1, b2 and b3, how much the statistics of a sample are expected
+-- to exceed those of the population because its cells have few rows, to first order (Miller 1955).
+-- The expected mutual information belongs to the sample, so it has no bias. statistics: rows of
+-- _statistics_of_groups; cells: those of its groups.
+CREATE OR REPLACE MACRO clustereval._statistic_biases(statistics, cells) AS TABLE
+  WITH sized AS (
+    SELECT
+      partition_key, copies,
+      CAST(n AS DOUBLE) / SUM(n * copies) OVER (PARTITION BY partition_key, label) AS of_label,
+      CASE
+        WHEN cluster IS NULL THEN 1.0
+        ELSE CAST(n AS DOUBLE) / SUM(n) OVER (PARTITION BY partition_key, cluster)
+      END AS of_cluster
+    FROM query_table(cells)
+  ),
+  sums AS (
+    SELECT
+      partition_key,
+      SUM(copies) AS n_cells,
+      SUM(copies * of_label * of_label) AS label_squares,
+      SUM(copies * of_cluster * of_cluster) AS cluster_squares
+    FROM sized
+    GROUP BY partition_key
+  )
+  SELECT
+    totals.partition_key,
+    families.family,
+    CASE families.family
+      WHEN 'information'
+      THEN (sums.n_cells - totals.n_labels - totals.n_clusters + 1) / (2.0 * totals.total)
+      ELSE (totals.n_clusters - sums.cluster_squares) / totals.total
+    END AS b1,
+    CASE families.family
+      WHEN 'information' THEN (totals.n_labels - sums.n_cells) / (2.0 * totals.total)
+      ELSE (totals.n_labels - sums.label_squares) / totals.total
+    END AS b2,
+    CASE families.family
+      WHEN 'information' THEN (totals.n_clusters - sums.n_cells) / (2.0 * totals.total)
+      ELSE 0.0
+    END AS b3
+  FROM query_table(statistics) AS totals
+  JOIN sums ON sums.partition_key IS NOT DISTINCT FROM totals.partition_key
+  CROSS JOIN (VALUES ('information'), ('bcubed')) AS families (family);
+
+-- Why a difference has no interval, or NULL if it has one. bias is that of the difference.
+CREATE OR REPLACE MACRO clustereval._difference_reason(total, difference, std_error, bias) AS
+  CASE
+    WHEN total < 2 THEN 'fewer than 2 rows'
+    WHEN difference IS NULL THEN 'the metric is undefined'
+    WHEN std_error IS NULL THEN 'the metric has no derivative'
+    -- A smaller bias is a rounding error.
+    WHEN abs(bias) > 0.25 * std_error + 1e-12
+    THEN 'too few rows for the number of cells: the metric is biased'
+  END;
+
 -- slope * influence, or 0 if slope is 0, even if the influence is NULL.
 CREATE OR REPLACE MACRO clustereval._slope_term(slope, influence) AS
   CASE WHEN slope = 0 THEN 0.0 ELSE slope * influence END;
@@ -198,7 +253,8 @@ CREATE OR REPLACE MACRO clustereval._difference_margin(std_error, freedom, confi
 -- Differences between the metrics of external_report of two clusterings of the same rows, with
 -- paired confidence intervals: one row per partition and metric, in the order of external_report,
 -- with partition_key, metric, value_1, value_2, difference (value_1 - value_2), std_error, lower,
--- upper, n (the rows that are compared) and n_dropped (the rows that are not). Rows are compared if
+-- upper, n (the rows that are compared), n_dropped (the rows that are not) and reason, which says
+-- why lower and upper are NULL. Rows are compared if
 -- they have a label and both clusters, and neither cluster is noise that is left out. All other
 -- parameters are those of external_intervals.
 -- Examples:
@@ -247,6 +303,17 @@ CREATE OR REPLACE MACRO clustereval.external_differences(
     FROM __ce_pairs AS own
     WHERE own.label IS NOT NULL
   ),
+  -- The bias of each metric. That of adjusted mutual information is about samples of this size.
+  biases AS (
+    SELECT
+      gradient.partition_key, gradient.metric,
+      gradient.g1 * bias.b1 + gradient.g2 * bias.b2 + gradient.g3 * bias.b3 AS bias
+    FROM gradients AS gradient
+    JOIN clustereval._statistic_biases(statistics, side_cells) AS bias
+      ON bias.partition_key = gradient.partition_key
+      AND bias.family = gradient.family
+    WHERE gradient.g4 = 0
+  ),
   -- Differences with half the width of their intervals, and the largest possible ones.
   differences AS (
     SELECT
@@ -258,6 +325,7 @@ CREATE OR REPLACE MACRO clustereval.external_differences(
       clustereval._difference_margin(errors.std_error, errors.freedom, confidence) AS margin,
       clustereval._greatest_value(one.metric, totals.total)
         - clustereval._least_value(one.metric) AS widest,
+      COALESCE(first.bias - second.bias, 0.0) AS bias,
       totals.total AS n, totals.n_dropped
     FROM scores AS one
     JOIN scores AS two
@@ -268,18 +336,34 @@ CREATE OR REPLACE MACRO clustereval.external_differences(
     LEFT JOIN clustereval._difference_errors(cells, influences, gradients) AS errors
       ON errors.partition_key IS NOT DISTINCT FROM one.partition_key['key']
       AND errors.metric = one.metric
+    LEFT JOIN biases AS first
+      ON first.partition_key = one.partition_key
+      AND first.metric = one.metric
+    LEFT JOIN biases AS second
+      ON second.partition_key = two.partition_key
+      AND second.metric = one.metric
     WHERE one.partition_key['side'] = 1
+  ),
+  explained AS (
+    SELECT *, clustereval._difference_reason(n, difference, std_error, bias) AS reason
+    FROM differences
   )
   SELECT
     partition_key, metric, value_1, value_2, difference, std_error,
     CASE
+      WHEN reason IS NOT NULL THEN NULL
       WHEN difference - margin < -widest THEN -widest
       ELSE difference - margin
     END AS lower,
-    CASE WHEN difference + margin > widest THEN widest ELSE difference + margin END AS upper,
+    CASE
+      WHEN reason IS NOT NULL THEN NULL
+      WHEN difference + margin > widest THEN widest
+      ELSE difference + margin
+    END AS upper,
     n,
-    n_dropped
-  FROM differences
+    n_dropped,
+    reason
+  FROM explained
   WHERE clustereval._check_options(clustereval._valid_interval_options(
     confidence,
     clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -112,6 +113,42 @@ def test_against_the_labels_the_error_is_that_of_one_clustering(engine: Engine) 
         "pair_f_score",
     ):
         assert rows[metric]["std_error"] == pytest.approx(alone[metric]["std_error"], rel=1e-12)
+
+
+def test_biased_scores_have_no_interval(engine: Engine) -> None:
+    """Of 60 labels with 5 rows each, most cells have few rows; pairs of rows are not biased."""
+    rows = []
+    for i in range(300):
+        first = (i * i + i // 7) % 60 if i % 3 == 0 else i % 60
+        rows.append((i % 60, first, i % 59 if i % 5 == 0 else i % 60, 1))
+    found = by_metric(call(engine, frame_of(rows), weight="n"))
+    words = "too few rows for the number of cells: the metric is biased"
+    for metric in ("mutual_info_score", "joint_entropy", "variation_of_information"):
+        assert found[metric]["std_error"] > 0
+        assert (found[metric]["lower"], found[metric]["reason"]) == (None, words)
+    for metric in ("adjusted_rand_score", "pair_f_score", "adjusted_mutual_info_score"):
+        assert found[metric]["reason"] is None
+        assert found[metric]["lower"] < found[metric]["upper"]
+    assert found["class_f_measure"]["reason"] == "the metric has no derivative"
+    many = by_metric(call(engine, frame_of([(*x, n * 1000) for *x, n in rows]), weight="n"))
+    assert many["mutual_info_score"]["reason"] is None
+
+
+def test_bias_of_the_entropy_of_uniform_samples() -> None:
+    """The mean over samples is below the population's difference by as much as is estimated."""
+    draw = random.Random(5)
+    schema = dict.fromkeys((*COLUMNS, "part"), pl.Int64)
+    cells = [
+        (draw.randrange(3), draw.randrange(40), draw.randrange(4), part)
+        for part in range(200)
+        for _ in range(400)
+    ]
+    frame = pl.DataFrame(cells, schema=schema, orient="row")
+    found = ce.external_differences(frame, *COLUMNS, partition_by="part")
+    entropy = found.filter(metric="cluster_entropy")
+    bias = entropy["difference"].mean() - (math.log(40) - math.log(4))  # type: ignore[operator]
+    assert bias == pytest.approx(-(39 - 3) / (2 * 400), rel=0.15)
+    assert entropy["reason"].null_count() == 0
 
 
 def test_interval_of_few_differences(engine: Engine) -> None:
@@ -233,7 +270,9 @@ def test_equal_clusterings_do_not_differ(engine: Engine, rows: list[Cell]) -> No
 
 def test_few_or_no_rows(engine: Engine) -> None:
     frame = frame_of([(0, 0, 1, 1)])
-    assert {row["std_error"] for row in call(engine, frame)} == {None}
+    assert {(row["std_error"], row["reason"]) for row in call(engine, frame)} == {
+        (None, "fewer than 2 rows")
+    }
     nothing = call(engine, frame.clear())
     assert {(row["n"], row["n_dropped"], row["value_1"]) for row in nothing} == {(0, 0, None)}
     assert call(engine, frame.clear(), partition_by="label") == []
