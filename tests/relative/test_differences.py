@@ -29,7 +29,6 @@ COLUMNS = ("label", "cluster_1", "cluster_2")
 WITHOUT = {
     *("class_f_measure", "element_centric_similarity", "expected_mutual_info"),
     *("exact_match_precision", "exact_match_recall", "exact_match_f_score"),
-    "adjusted_mutual_info_score",
 }
 CELLS: dict[str, list[Cell]] = {
     "three by three": [
