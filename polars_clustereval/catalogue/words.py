@@ -19,8 +19,8 @@ WORDS = {
     "f1": "it is 'pair_f_score', 'bcubed_f_score' or 'class_f_measure' here",
     "gower": "not here; turn nominal columns into coordinates with 'vdm_encode'",
     "hopkins": "not here; nearest is 'gap_statistic' at k = 1",
-    "hungarian": "the best one-to-one matching is in 'matching_report'; its share of rows is "
-    "'clustering_accuracy'",
+    "hungarian": "the best one-to-one matching is 'matching_table'; its share of rows is "
+    "'clustering_accuracy' in 'matching_report'",
     "kbet": "not here; nearest is 'silhouette_score' with the batch as cluster",
     "knee": "it is a criterion of 'choose_k' here: 'kneedle', from the table 'elbow'",
     "lisi": "not here; nearest is 'silhouette_score' with the batch as cluster",
