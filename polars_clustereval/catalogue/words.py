@@ -5,7 +5,6 @@ from __future__ import annotations
 #: What describe says about a term. Names of this package are in single quotes.
 WORDS = {
     "aic": "not here, because it needs a model; for the number of clusters see 'choose_k'",
-    "bic": "not here, because it needs a model; for the number of clusters see 'choose_k'",
     "accuracy": "it is 'clustering_accuracy' here, of the best one-to-one matching",
     "batch_mixing": "not here; nearest is 'silhouette_score' with the batch as cluster",
     "coherence": "not here, because it needs the words of topics; nearest is 'silhouette_score' "

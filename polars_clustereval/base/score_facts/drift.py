@@ -61,7 +61,7 @@ DRIFT = (
         "counterpart in a run counts as half a row. Another option matches clusters by name.",
         range="[0, ∞)",
         best="0",
-        meaning="change in the sizes of clusters; 0.25 is a major change",
+        meaning="change in cluster sizes; 0.25 is a major change",
         special_cases="NULL if either run is empty.",
         source="Yurdakul and Naranjo (2020), Statistical properties of the population stability "
         "index, doi:10.21314/JRMV.2020.227.",
