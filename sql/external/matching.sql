@@ -84,25 +84,20 @@ CREATE OR REPLACE MACRO clustereval._numbered_cells(
 CREATE OR REPLACE MACRO clustereval._matching_weights(
   label_sizes, cluster_sizes, sized_cells
 ) AS TABLE
-  WITH weighted_cells AS (
-    SELECT
-      partition_key, partition_no, row_no, column_no,
-      [
-        CAST(n AS DOUBLE),
-        clustereval._ratio(n, label_size),
-        clustereval._ratio(n, GREATEST(label_size, cluster_size)),
-        clustereval._match_score(n, label_size, cluster_size)
-      ] AS weights
-    FROM clustereval._numbered_cells(label_sizes, cluster_sizes, sized_cells)
-  )
   SELECT
     cell.partition_key,
     4 * cell.partition_no + weighting.weighting AS problem,
     weighting.weighting,
     cell.row_no,
     cell.column_no,
-    cell.weights[weighting.weighting + 1] AS weight
-  FROM weighted_cells AS cell, range(4) AS weighting (weighting);
+    [
+      CAST(cell.n AS DOUBLE),
+      clustereval._ratio(cell.n, cell.label_size),
+      clustereval._ratio(cell.n, GREATEST(cell.label_size, cell.cluster_size)),
+      clustereval._match_score(cell.n, cell.label_size, cell.cluster_size)
+    ][weighting.weighting + 1] AS weight
+  FROM clustereval._numbered_cells(label_sizes, cluster_sizes, sized_cells) AS cell,
+    range(4) AS weighting (weighting);
 
 ---------------------------------------------------------------------------------------------------
 -- Cells that are decided at once
@@ -582,116 +577,111 @@ CREATE OR REPLACE MACRO clustereval._matched_totals(weights) AS TABLE
 -- One of several best matchings
 ---------------------------------------------------------------------------------------------------
 
--- One row per label and cluster of a part: part; node, is_row and is_line as in _part_lines; place
--- and weight, its place in the matching and the weight there; and value, >= 0, so that weight =
--- value + value for matched nodes, and no cell has a larger weight. solution: rows of _solve_parts.
+-- One row per label and cluster of a part: part; node and is_row as in _part_lines; partner, the
+-- node that it is matched with, or NULL; and value, >= 0, so that no cell has a larger weight than
+-- the values of both, and matched cells have that weight. solution: rows of _solve_parts.
 CREATE OR REPLACE MACRO clustereval._node_values(lines, solution) AS TABLE
   WITH gains AS (
     SELECT
-      node.part, node.node, node.is_row, node.is_line, solved.place, solved.weight,
-      CASE WHEN node.is_line THEN solved.weight - solved.price ELSE solved.price END AS value
+      node.part, node.node, node.is_row, node.is_line,
+      CASE
+        WHEN solved.weight > 0 THEN SUM(node.node) OVER (PARTITION BY solved.place) - node.node
+      END AS partner,
+      CASE WHEN node.is_line THEN solved.weight - solved.price ELSE solved.price END AS gain
     FROM query_table(lines) AS node
     JOIN query_table(solution) AS solved
       ON CASE WHEN node.is_line THEN solved.line ELSE solved.place END = node.number
   ),
-  -- If all places are taken, the value of a line can be negative.
+  -- If all places are taken, the gain of a line can be negative.
   shifts AS (
-    SELECT
-      *,
-      LEAST(MIN(CASE WHEN is_line THEN value END) OVER (PARTITION BY part), 0.0) AS shift
+    SELECT *, LEAST(MIN(CASE WHEN is_line THEN gain END) OVER (PARTITION BY part), 0.0) AS shift
     FROM gains
   )
   SELECT
-    part, node, is_row, place, weight,
-    CASE WHEN is_line THEN value - shift ELSE value + shift END AS value
+    part, node, is_row,
+    CAST(partner AS BIGINT) AS partner,
+    CASE WHEN is_line THEN gain - shift ELSE gain + shift END AS value
   FROM shifts;
 
--- Number of the label or cluster that stands for none, after all others.
-CREATE OR REPLACE MACRO clustereval._no_match() AS CAST(9223372036854775807 AS BIGINT);
+-- Number of the twin of a label among the clusters, or of a cluster among the labels, after all
+-- others. A label or cluster without a match is matched with its twin.
+CREATE OR REPLACE MACRO clustereval._twin(number) AS 4611686018427387904 + number;
 
--- One row per part and match in some best matching: part, row_no and column_no, _no_match() for the
--- column of a label that can be without a match, for the row of such a cluster, and for both once.
--- node_values: rows of _node_values.
+-- One row per part and match in some best matching: part, row_no and column_no. Twins are matched
+-- if their labels and clusters could be. node_values: rows of _node_values.
 CREATE OR REPLACE MACRO clustereval._exchangeable_matches(left_cells, node_values) AS TABLE
-  SELECT of_row.part, cell.row_no, cell.column_no
-  FROM query_table(left_cells) AS cell
-  JOIN query_table(node_values) AS of_row ON of_row.is_row AND of_row.node = cell.row_no
-  JOIN query_table(node_values) AS of_column
-    ON NOT of_column.is_row
-    AND of_column.node = cell.column_no
-  WHERE cell.weight = of_row.value + of_column.value
+  WITH tight_cells AS (
+    SELECT of_row.part, cell.row_no, cell.column_no
+    FROM query_table(left_cells) AS cell
+    JOIN query_table(node_values) AS of_row ON of_row.is_row AND of_row.node = cell.row_no
+    JOIN query_table(node_values) AS of_column
+      ON of_column.node = cell.column_no
+      AND NOT of_column.is_row
+    WHERE cell.weight = of_row.value + of_column.value
+  )
+  SELECT part, row_no, column_no FROM tight_cells
+  UNION ALL
+  SELECT part, clustereval._twin(column_no), clustereval._twin(row_no) FROM tight_cells
   UNION ALL
   SELECT
     part,
-    CASE WHEN is_row THEN node ELSE clustereval._no_match() END,
-    CASE WHEN is_row THEN clustereval._no_match() ELSE node END
+    CASE WHEN is_row THEN node ELSE clustereval._twin(node) END,
+    CASE WHEN is_row THEN clustereval._twin(node) ELSE node END
   FROM query_table(node_values)
-  WHERE value = 0
-  UNION ALL
-  SELECT DISTINCT part, clustereval._no_match(), clustereval._no_match()
-  FROM query_table(node_values);
+  WHERE value = 0;
 
--- One row per label of the parts: row_no, and column_no, its cluster in that one of the best
--- matchings in which the first label has the lowest cluster, then the second label, and so on. A
--- holding is a label with its cluster; either can be _no_match(). The seeker of a part is the first
--- label that has an option before its cluster. It searches for clusters that can be given up: its
--- own, then those whose label has a cluster that can be given up as another option. path holds the
--- matches that change if the cluster of a holding is given up. If no more are found, the seeker
--- gets the first of its options. It is then fixed, as are all labels before it. node_values: rows
--- of _node_values; options: rows of _exchangeable_matches.
+-- One row per label of the parts: row_no, and column_no, its cluster or twin in that one of the
+-- best matchings in which the first label has the lowest cluster, then the second label, and so on.
+-- The seeker of a part is the first label that has an option before its column. It searches for
+-- columns that can be given up: its own, then those whose row has a column that can be given up as
+-- another option. path holds the matches that change if the column of a match is given up. If no
+-- more are found, the seeker gets the first of its options. It is then fixed, as are all labels
+-- before it. node_values: rows of _node_values; options: rows of _exchangeable_matches.
 CREATE OR REPLACE MACRO clustereval._order_matches(node_values, options) AS TABLE
   WITH RECURSIVE steps AS (
     SELECT
       part,
-      COALESCE(MAX(CASE WHEN is_row THEN node END), clustereval._no_match()) AS row_no,
-      COALESCE(MAX(CASE WHEN NOT is_row THEN node END), clustereval._no_match()) AS column_no,
+      CASE WHEN is_row THEN node ELSE clustereval._twin(node) END AS row_no,
+      CASE
+        WHEN is_row THEN COALESCE(partner, clustereval._twin(node))
+        ELSE COALESCE(clustereval._twin(partner), node)
+      END AS column_no,
       CASE WHEN part IS NULL THEN [{'row_no': part, 'column_no': part}] END AS path, -- NULL
       FALSE AS is_fixed
     FROM query_table(node_values)
-    GROUP BY part, place, CASE WHEN weight > 0 THEN 0 WHEN is_row THEN 1 ELSE 2 END
-    UNION ALL
-    SELECT DISTINCT part, clustereval._no_match(), clustereval._no_match(), NULL, FALSE
-    FROM query_table(node_values)
     UNION ALL
     (
-      WITH holdings AS MATERIALIZED (SELECT * FROM steps WHERE NOT is_fixed),
+      WITH matches AS MATERIALIZED (SELECT * FROM steps WHERE NOT is_fixed),
       seekers AS MATERIALIZED (
         SELECT
-          holding.part,
-          MIN(holding.row_no) AS row_no,
-          arg_min(holding.column_no, holding.row_no) AS column_no
-        FROM holdings AS holding
+          own.part,
+          MIN(own.row_no) AS row_no,
+          arg_min(own.column_no, own.row_no) AS column_no
+        FROM matches AS own
         JOIN query_table(options) AS option
-          ON option.row_no = holding.row_no
-          AND option.column_no < holding.column_no
-        JOIN holdings AS other ON other.column_no = option.column_no
-        WHERE holding.row_no < clustereval._no_match()
-        GROUP BY holding.part
+          ON option.row_no = own.row_no
+          AND option.column_no < own.column_no
+        JOIN matches AS other ON other.column_no = option.column_no
+        WHERE own.row_no < clustereval._twin(0)
+        GROUP BY own.part
       ),
       given_up AS MATERIALIZED (
-        SELECT part, column_no, path FROM holdings WHERE path IS NOT NULL
+        SELECT part, column_no, path FROM matches WHERE path IS NOT NULL
         UNION ALL
         SELECT part, column_no, [{'row_no': row_no, 'column_no': column_no}][:0] FROM seekers
       ),
       found AS MATERIALIZED (
         SELECT
-          holding.part, holding.column_no,
+          own.part, own.column_no,
           any_value(list_append(
-            taken.path, {'row_no': holding.row_no, 'column_no': taken.column_no}
+            taken.path, {'row_no': own.row_no, 'column_no': taken.column_no}
           )) AS path
-        FROM holdings AS holding
-        JOIN seekers AS seeker ON seeker.part = holding.part AND seeker.row_no < holding.row_no
-        JOIN query_table(options) AS option
-          ON option.part = holding.part
-          AND option.row_no = holding.row_no
-        JOIN given_up AS taken
-          ON taken.part = holding.part
-          AND taken.column_no = option.column_no
-        LEFT JOIN given_up AS known
-          ON known.part = holding.part
-          AND known.column_no = holding.column_no
-        WHERE known.part IS NULL
-        GROUP BY holding.part, holding.column_no
+        FROM matches AS own
+        JOIN seekers AS seeker ON seeker.part = own.part AND seeker.row_no < own.row_no
+        JOIN query_table(options) AS option ON option.row_no = own.row_no
+        JOIN given_up AS taken ON taken.column_no = option.column_no
+        WHERE own.column_no NOT IN (SELECT column_no FROM given_up)
+        GROUP BY own.part, own.column_no
       ),
       ended AS MATERIALIZED (
         SELECT
@@ -701,57 +691,25 @@ CREATE OR REPLACE MACRO clustereval._order_matches(node_values, options) AS TABL
           arg_min(taken.path, taken.column_no) AS path
         FROM seekers AS seeker
         JOIN query_table(options) AS option ON option.row_no = seeker.row_no
-        JOIN given_up AS taken
-          ON taken.part = seeker.part
-          AND taken.column_no = option.column_no
+        JOIN given_up AS taken ON taken.column_no = option.column_no
         WHERE seeker.part NOT IN (SELECT part FROM found)
         GROUP BY seeker.part, seeker.row_no
       ),
       changes AS MATERIALIZED (
-        SELECT part, unnest(path, recursive := TRUE) FROM ended
+        SELECT unnest(path, recursive := TRUE) FROM ended
         UNION ALL
-        SELECT part, row_no, column_no FROM ended
-      ),
-      changed_holdings AS (
-        SELECT
-          holding.part, holding.row_no,
-          COALESCE(own.column_no, holding.column_no) AS column_no
-        FROM holdings AS holding
-        LEFT JOIN changes AS own
-          ON own.row_no = holding.row_no
-          AND own.row_no < clustereval._no_match()
-        -- Clusters without a label that get one.
-        LEFT JOIN changes AS taken
-          ON taken.column_no = holding.column_no
-          AND taken.column_no < clustereval._no_match()
-          AND taken.row_no < clustereval._no_match()
-          AND holding.row_no = clustereval._no_match()
-        WHERE taken.part IS NULL
-        UNION ALL
-        SELECT part, row_no, column_no
-        FROM changes
-        WHERE row_no = clustereval._no_match() AND column_no < clustereval._no_match()
+        SELECT row_no, column_no FROM ended
       )
       SELECT
-        holding.part, holding.row_no, holding.column_no, COALESCE(holding.path, found.path), FALSE
-      FROM holdings AS holding
-      JOIN (SELECT DISTINCT part FROM found) AS going_on ON going_on.part = holding.part
-      -- Of all holdings without a cluster, only that without a label has a path.
-      LEFT JOIN found
-        ON found.part = holding.part
-        AND found.column_no = holding.column_no
-        AND (
-          holding.row_no = clustereval._no_match() OR holding.column_no < clustereval._no_match()
-        )
-      UNION ALL
-      SELECT
-        holding.part, holding.row_no, holding.column_no, NULL, holding.row_no <= ended.row_no
-      FROM changed_holdings AS holding
-      JOIN ended ON ended.part = holding.part
-      UNION ALL
-      SELECT part, row_no, column_no, NULL, TRUE
-      FROM holdings
-      WHERE row_no < clustereval._no_match() AND part NOT IN (SELECT part FROM seekers)
+        own.part, own.row_no,
+        COALESCE(changed.column_no, own.column_no),
+        CASE WHEN ended.part IS NULL THEN COALESCE(own.path, found.path) END,
+        seeker.part IS NULL OR COALESCE(own.row_no <= ended.row_no, FALSE)
+      FROM matches AS own
+      LEFT JOIN seekers AS seeker ON seeker.part = own.part
+      LEFT JOIN ended ON ended.part = own.part
+      LEFT JOIN changes AS changed ON changed.row_no = own.row_no
+      LEFT JOIN found ON found.column_no = own.column_no
     )
   )
   SELECT row_no, column_no FROM steps WHERE is_fixed;

@@ -341,32 +341,32 @@ def _hand_over(origins: Integers, ends: Integers, column_of: Integers, row_of: I
 def _exchangeable_matches(table: Floats) -> tuple[Booleans, Integers]:
     """Return which matches are in some best matching, and each row's column in one of them.
 
-    For a table (m, n), the results have the shapes (m + 1, n + 1) and (m + 1,), where the last row
-    and the last column stand for columns and rows without a match. A cell can be matched if its
-    weight is the sum of the values of its row and its column, and a row or column of value 0 can be
-    without a match. The values are prices and gains of the Hungarian method.
+    A row or a column without a match is matched with its twin. The twins come after all columns and
+    rows, so for a table (m, n), the results have the shapes (m + n, m + n) and (m + n,). Twins are
+    matched with each other if their rows and columns can be. A row and a column can be matched if
+    the weight of their cell is the sum of their values, which are gains and prices of the Hungarian
+    method. A row or column of value 0 can be without a match.
     """
-    is_wide = table.shape[0] <= table.shape[1]
-    weights = table if is_wide else np.ascontiguousarray(table.T)
-    prices, column_of = _solve_table(weights)
-    gains = weights[np.arange(column_of.size), column_of] - prices[column_of]
+    n_rows, n_columns = table.shape
+    weights = table if n_rows <= n_columns else np.ascontiguousarray(table.T)
+    prices, places = _solve_table(weights)
+    lines = np.arange(places.size)
+    gains = weights[lines, places] - prices[places]
     # If all columns are taken, a gain can be negative.
     shift = min(gains.min(), 0.0)
-    values = (gains - shift, prices + shift)
-    rows, columns = values if is_wide else values[::-1]
-    options = np.ones((rows.size + 1, columns.size + 1), np.bool_)
-    options[:-1, :-1] = (table > 0) & (table == rows[:, None] + columns)
-    options[:-1, -1], options[-1, :-1] = rows == 0, columns == 0
-    held = np.full(rows.size + 1, columns.size)
-    matched = np.arange(column_of.size), column_of
-    matched = matched if is_wide else matched[::-1]
-    has_weight = table[matched] > 0
-    held[matched[0][has_weight]] = matched[1][has_weight]
+    sides = (lines, gains - shift), (places, prices + shift)
+    (rows, of_row), (columns, of_column) = sides if weights is table else sides[::-1]
+    tight = (table > 0) & (table == of_row[:, None] + of_column)
+    options = np.block([[tight, np.diag(of_row == 0)], [np.diag(of_column == 0), tight.T]])
+    held = np.concatenate([np.arange(n_rows) + n_columns, np.arange(n_columns)])
+    is_matched = table[rows, columns] > 0
+    held[rows[is_matched]] = columns[is_matched]
+    held[columns[is_matched] + n_rows] = rows[is_matched] + n_columns
     return options, held
 
 
 def _order_matches(table: Floats) -> Integers:
-    """Return each row's column in one of the best matchings, or the number of columns if none.
+    """Return each row's column in one of the best matchings; for a row without a match, its twin.
 
     The first row has the lowest column that it has in any best matching, then the second row, and
     so on. Each row that has an option below its column searches for columns that can be given up:
@@ -374,32 +374,19 @@ def _order_matches(table: Floats) -> Integers:
     """
     options, held = _exchangeable_matches(table)
     for row in range(table.shape[0]):
-        own, lower = int(held[row]), np.flatnonzero(options[row, : held[row]])
-        takers = _find_takers(options, held, row) if lower.size else {}
-        taker, column = row, next((x for x in lower.tolist() if x in takers), own)
+        own, lower = int(held[row]), np.flatnonzero(options[row, : held[row]]).tolist()
+        is_open, given_up = np.arange(held.size) > row, [own] if lower else []
+        # For each column that is given up, its row, and the column that this row takes.
+        takers: dict[int, tuple[int, int]] = {}
+        for column in given_up:
+            found = np.flatnonzero(is_open & options[:, column]).tolist()
+            is_open[found] = False
+            columns = held[found].tolist()
+            takers.update(zip(columns, ((taker, column) for taker in found), strict=True))
+            given_up.extend(columns)
+        taker, column = row, next((x for x in lower if x in takers), own)
         while column != own:
             held[taker] = column
             taker, column = takers[column]
         held[taker] = own
-    return held[:-1]
-
-
-def _find_takers(options: Booleans, held: Integers, row: int) -> dict[int, tuple[int, int]]:
-    """Return the columns that can be given up for `row`, a row of _exchangeable_matches.
-
-    For each column, the result contains the row that has it, and the column that this row takes.
-    """
-    nobody, nothing = options.shape[0] - 1, options.shape[1] - 1
-    free = np.setdiff1d(np.arange(nothing), held[:-1]).tolist()
-    takers: dict[int, tuple[int, int]] = {}
-    is_open = np.arange(nobody + 1) > row
-    columns = [int(held[row])]
-    for column in columns:
-        found = np.flatnonzero(is_open & options[:, column]).tolist()
-        is_open[found] = False
-        for taker in found:
-            for given in [*free, nothing] if taker == nobody else [int(held[taker])]:
-                if given not in takers and given != columns[0]:
-                    takers[given] = (taker, column)
-                    columns.append(given)
-    return takers
+    return held
