@@ -133,13 +133,13 @@ def _transformed_distortion(row: Row) -> pl.Expr:
 
 
 def _bic(row: Row) -> pl.Expr:
-    """Return Pelleg and Moore's BIC, or NULL if the variance is 0 or undefined (see elbow)."""
+    """Return Pelleg and Moore's BIC, or NULL if ssw is 0, as if n is n_clusters (see elbow)."""
     n, dims, n_clusters = (to_double(row(name)) for name in ("n", "n_dims", "n_clusters"))
     variance = row("ssw") / dims / (n - n_clusters)
     fit = n * (2 * math.pi * variance).log() + (n - n_clusters)
     likelihood = row("log_size_sum") - n * n.log() - 0.5 * dims * fit
     bic = likelihood - 0.5 * n_clusters * (dims + 1) * n.log()
-    return pl.when((row("ssw") > 0) & (n > n_clusters)).then(finite_or_null(bic))
+    return pl.when(row("ssw") > 0).then(finite_or_null(bic))
 
 
 def _second_difference(row: Row) -> pl.Expr:

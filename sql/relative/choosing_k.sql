@@ -180,10 +180,10 @@ CREATE OR REPLACE MACRO clustereval._transformed_distortion(n, dims, w) AS
 -- Pelleg and Moore's BIC of n points in n_clusters clusters, where size_logs is the sum of n_j ln n_j
 -- over the clusters: the log-likelihood of equal spherical Gaussians, whose variance per dimension
 -- is w / (dims (n - n_clusters)), minus ln(n) / 2 for each of the n_clusters (dims + 1) parameters.
--- NULL if the variance is 0 or undefined.
+-- NULL if w is 0, as it is if n is n_clusters.
 CREATE OR REPLACE MACRO clustereval._bic(n, dims, n_clusters, w, size_logs) AS
   CASE
-    WHEN w > 0 AND n > n_clusters
+    WHEN w > 0 -- so n > n_clusters
     THEN size_logs - n * ln(n)
       - CAST(0.5 AS DOUBLE) * dims * (
         n * ln(2 * pi() * (NULLIF(w, 0) / dims / NULLIF(n - n_clusters, 0))) + (n - n_clusters)
