@@ -400,6 +400,11 @@ def ties(draw: random.Random) -> Rows:
     return [(draw.randrange(n), draw.randrange(draw.randint(2, 6))) for _ in range(2 * n)]
 
 
+def square(draw: random.Random) -> Table:
+    n = draw.randint(2, 5)
+    return [[draw.randint(0, 5) for _ in range(n)] for _ in range(n)]
+
+
 def test_the_first_of_many_best_matchings(engine: Engine) -> None:
     draw = random.Random(11)
     labelings = [
@@ -407,6 +412,8 @@ def test_the_first_of_many_best_matchings(engine: Engine) -> None:
         # No label has rows in the cluster of its number, and all other cells are equal.
         [(u, v) for u in range(5) for v in range(5) if u != v],
         *(ties(draw) for _ in range(150)),
+        # If all clusters are matched, a label's gain can be negative.
+        *(rows_of_weights(square(draw)) for _ in range(100)),
     ]  # fmt: skip
     assert matching_tables(engine, labelings) == [*map(first_best_matching, labelings)]
 
