@@ -70,9 +70,9 @@ CREATE OR REPLACE MACRO clustereval._check_sweep_columns(tbl, k, partition_by) A
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per group of key, a struct {partition, k}: partition_key, k, n, dims, n_clusters, bic, and
--- the columns ssw, explained_variance, calinski_harabasz and davies_bouldin of internal_report, by
--- the steps of internal_report that these need.
+-- One row per group of key, a struct {partition, k}: partition_key, k, n, dims, n_clusters, bic,
+-- and the columns ssw, explained_variance, calinski_harabasz and davies_bouldin of internal_report,
+-- by the steps of internal_report that these need.
 CREATE OR REPLACE MACRO clustereval._elbow_scores(
   tbl, vector, cluster, key, distance, p, center, weights, noise, noise_as, missing
 ) AS TABLE
@@ -177,10 +177,10 @@ CREATE OR REPLACE MACRO clustereval._transformed_distortion(n, dims, w) AS
     THEN clustereval._finite_exp(CAST(-0.5 AS DOUBLE) * dims * ln(NULLIF(w, 0) / n / dims))
   END;
 
--- Pelleg and Moore's BIC of n points in n_clusters clusters, where size_logs is the sum of n_j ln n_j
--- over the clusters: the log-likelihood of equal spherical Gaussians, whose variance per dimension
--- is w / (dims (n - n_clusters)), minus ln(n) / 2 for each of the n_clusters (dims + 1) parameters.
--- NULL if w is 0, as it is if n is n_clusters.
+-- Pelleg and Moore's BIC of n points in n_clusters clusters, where size_logs is the sum of n_j ln
+-- n_j over the clusters: the log-likelihood of equal spherical Gaussians, whose variance per
+-- dimension is w / (dims (n - n_clusters)), minus ln(n) / 2 for each of the n_clusters (dims + 1)
+-- parameters. NULL if w is 0, as it is if n is n_clusters.
 CREATE OR REPLACE MACRO clustereval._bic(n, dims, n_clusters, w, size_logs) AS
   CASE
     WHEN w > 0 -- so n > n_clusters
