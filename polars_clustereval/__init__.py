@@ -97,7 +97,7 @@ if TYPE_CHECKING:
         v_measure_score,
         variation_of_information,
     )
-    from .external.matching import matching_report
+    from .external.matching import matching_report, matching_table
     from .external.overlapping import overlapping_report
     from .external.pair_counting import (
         adjusted_fowlkes_mallows_score,
@@ -246,6 +246,7 @@ __all__ = [
     "lea_precision",
     "lea_recall",
     "matching_report",
+    "matching_table",
     "mcnemar_index",
     "merge_cluster_states",
     "mirkin_metric",

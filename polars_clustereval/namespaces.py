@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         graph_node_report,
         graph_report,
     )
-    from .external.matching import matching_report
+    from .external.matching import matching_report, matching_table
     from .external.overlapping import overlapping_report
     from .external.report import (
         bcubed_samples,
@@ -123,6 +123,7 @@ class ClusterEval:
         graph_node_report = _method(graph_node_report)
         graph_edge_report = _method(graph_edge_report)
         matching_report = _method(matching_report)
+        matching_table = _method(matching_table)
         overlapping_report = _method(overlapping_report)
         external_report = _method(external_report)
         external_cluster_report = _method(external_cluster_report)

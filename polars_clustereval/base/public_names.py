@@ -92,6 +92,7 @@ TABLES = {
     "graph_node_report": "external.graph",
     "graph_edge_report": "external.graph",
     "matching_report": "external.matching",
+    "matching_table": "external.matching",
     "overlapping_report": "external.overlapping",
     "external_report": "external.report",
     "external_cluster_report": "external.report",

@@ -5,7 +5,6 @@ from __future__ import annotations
 #: What describe says about a term. Names of this package are in single quotes.
 WORDS = {
     "aic": "not here, because it needs a model; for the number of clusters see 'choose_k'",
-    "bic": "not here, because it needs a model; for the number of clusters see 'choose_k'",
     "accuracy": "it is 'clustering_accuracy' here, of the best one-to-one matching",
     "batch_mixing": "not here; nearest is 'silhouette_score' with the batch as cluster",
     "coherence": "not here, because it needs the words of topics; nearest is 'silhouette_score' "
@@ -19,8 +18,8 @@ WORDS = {
     "f1": "it is 'pair_f_score', 'bcubed_f_score' or 'class_f_measure' here",
     "gower": "not here; turn nominal columns into coordinates with 'vdm_encode'",
     "hopkins": "not here; nearest is 'gap_statistic' at k = 1",
-    "hungarian": "the best one-to-one matching is in 'matching_report'; its share of rows is "
-    "'clustering_accuracy'",
+    "hungarian": "the best one-to-one matching is 'matching_table'; its share of rows is "
+    "'clustering_accuracy' in 'matching_report'",
     "kbet": "not here; nearest is 'silhouette_score' with the batch as cluster",
     "knee": "it is a criterion of 'choose_k' here: 'kneedle', from the table 'elbow'",
     "lisi": "not here; nearest is 'silhouette_score' with the batch as cluster",

@@ -128,6 +128,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "share of a cluster's ids that links it to a cluster of the other run; default 0.5"
     ),
     "min_share": _number("smallest share that is a part or a source of a cluster; default 0"),
+    "match_sizes_by": _option(
+        "NAME",
+        "in population_stability_index, compare a cluster with the one that continues its "
+        "ids (default), or has its name: ids, names",
+    ),
     "resolution": _number("factor of the expected weight in modularity; default 1"),
     "max_diameter_nodes": _number("largest cluster that gets a diameter; default 1000"),
     "split_cost": _option(

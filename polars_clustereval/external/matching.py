@@ -19,12 +19,12 @@ import polars as pl
 
 from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs, check_beta
 from polars_clustereval.base.exact import ratio, to_double
-from polars_clustereval.base.frames import join_partitions
+from polars_clustereval.base.frames import join_partitions, map_whole
 from polars_clustereval.base.growth import ASSIGNMENT
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 
 from .contingency import ROW_COUNTS, ContingencyTable, LabelOptions, read_contingency_table
-from .kernels.linear_assignment import Cells, matched_weights
+from .kernels.linear_assignment import Cells, matched_cells, matched_weights
 from .set_matching import f_score
 
 if TYPE_CHECKING:
@@ -51,26 +51,37 @@ def _weight_terms(row: Row) -> Terms:
 _WEIGHTS = tuple(_weight_terms(pl.col))
 
 
-def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the weights of the best matchings, without the partitions that have no cells."""
+def _number_cells(
+    table: ContingencyTable, labels: pl.LazyFrame, clusters: pl.LazyFrame, partitions: pl.LazyFrame
+) -> pl.LazyFrame:
+    """Return the sized cells with the numbers row, column and partition_no.
+
+    The singletons of a label have a column of their own, after those of all clusters.
+    """
     keys = list(table.keys)
-    rows = table.label_sizes.select(*keys, "label").with_row_index("row")
-    columns = table.cluster_sizes.select(*keys, "cluster").with_row_index("column")
-    partitions = table.row_counts.with_row_index("partition_no").select(*keys, "partition_no")
-    # The numbers of singletons are negative, so the type is Int64.
-    numbers = pl.col("row", "column", "partition_no").cast(pl.Int64)
+    rows = labels.select(*keys, "label").with_row_index("row")
+    columns = clusters.select(*keys, "cluster").with_row_index("column")
     cells = (
         table.sized_cells.join(rows, on=[*keys, "label"], nulls_equal=True)
         .join(columns, on=[*keys, "cluster"], nulls_equal=True)
         .pipe(join_partitions, keys, partitions)
-        .select("cluster", **_weight_terms(pl.col), numbers=pl.struct(numbers))
-        .unnest("numbers")
+        .with_columns(pl.col("row", "column", "partition_no").cast(pl.Int64))
     )
-    n_columns = pl.col("column").max() + 1
-    column = (
-        pl.when(pl.col("cluster").is_null()).then(n_columns + pl.col("row")).otherwise("column")
-    )
-    numbered = cells.select("partition_no", "row", column.alias("column"), *_WEIGHTS)
+    after_clusters = pl.col("column").max() + 1 + pl.col("row")
+    is_singleton = pl.col("cluster").is_null()
+    return cells.with_columns(column=pl.when(is_singleton).then(after_clusters).otherwise("column"))
+
+
+def _number_partitions(table: ContingencyTable) -> pl.LazyFrame:
+    """Return the partitions with their numbers, partition_no."""
+    return table.row_counts.with_row_index("partition_no").select(*table.keys, "partition_no")
+
+
+def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
+    """Return the weights of the best matchings, without the partitions that have no cells."""
+    partitions = _number_partitions(table)
+    cells = _number_cells(table, table.label_sizes, table.cluster_sizes, partitions)
+    numbered = cells.select("partition_no", "row", "column", **_weight_terms(pl.col))
     totals = numbered.map_batches(
         _sum_matched_weights,
         schema={"partition_no": pl.Int64(), **dict.fromkeys(_WEIGHTS, pl.Float64())},
@@ -95,6 +106,23 @@ def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
         for name in _WEIGHTS
     }
     return pl.DataFrame({"partition_no": np.arange(n_problems), **sums})
+
+
+def _matched_cells(table: ContingencyTable) -> pl.LazyFrame:
+    """Return the sized cells of the best matching by rows (see linear_assignment.matched_cells)."""
+    labels, clusters = (
+        sizes.sort(*table.keys, name, nulls_last=True)
+        for sizes, name in ((table.label_sizes, "label"), (table.cluster_sizes, "cluster"))
+    )
+    cells = _number_cells(table, labels, clusters, _number_partitions(table))
+    return map_whole(cells, _choose_matched_cells, cells.collect_schema()).cache()
+
+
+def _choose_matched_cells(cells: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of `cells` (see _number_cells) that are in the best matching by rows."""
+    problems, rows, columns = (cells[name].to_numpy() for name in ("partition_no", "row", "column"))
+    weights = cells["n"].cast(pl.Float64).to_numpy()
+    return cells[matched_cells(Cells(problems, rows, columns, weights))]
 
 
 def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
@@ -262,3 +290,85 @@ def matching_report(
         **{name: pl.when(has_rows).then(score) for name, score in scores.items()},
     )
     return table.to_user_frame(frame, table.sort_by_partition(report), metrics)
+
+
+_MATCHES = ("label", "cluster", "n", "recall", "precision")
+
+
+@table_function("labels", guide="matching", order=("label", "cluster"), growth=ASSIGNMENT)
+def matching_table(
+    frame: Frame,
+    label: Column,
+    cluster: Column,
+    *,
+    weight: Column | None = None,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs | None = None,
+) -> Frame:
+    """The one-to-one matching of labels and clusters that matches the most rows.
+
+    Use this table to give each cluster the name of its label, or to see which labels and clusters
+    have no counterpart. The matching is the one from which matching_report computes
+    clustering_accuracy. The other indices have their own best matchings, which can differ.
+
+    Parameters
+    ----------
+    frame, label, cluster, weight, partition_by, noise, noise_as : as in matching_report
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per matched pair, per label without a match and per cluster
+        without a match, sorted by partition, label and cluster. The columns are the partition
+        columns, label, cluster, n, recall and precision. The column n contains the number of rows
+        that the label and the cluster have in common, recall is n divided by the number of rows
+        with the label, and precision is n divided by the number of rows in the cluster. For a label
+        without a match, cluster and precision are NULL, and n and recall are 0. For a cluster
+        without a match, label and recall are NULL, and n and precision are 0. If noise counts as
+        singletons, a label can be matched with one of its noise rows. In this row, cluster is NULL,
+        and n and precision are 1. Singletons without a match have no rows. If there are no rows,
+        the result is empty.
+
+    Raises
+    ------
+    ClusterEvalError
+        For the same reasons as matching_report.
+
+    Notes
+    -----
+    If several matchings have the largest number of rows, the first label gets the lowest cluster
+    that it has in any of them. Then the second label gets the lowest cluster that it has in any of
+    the remaining ones, and so on. Having no match comes after all clusters. A label and a cluster
+    that have no rows in common are not matched.
+
+    In SQL: ``FROM clustereval.matching_table(tbl, label, cluster)``.
+
+    References
+    ----------
+    Kuhn (1955), The Hungarian method for the assignment problem, doi:10.1002/nav.3800020109.
+
+    Examples
+    --------
+    >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
+    >>> ce.matching_table(six, "label", "cluster").select("label", "cluster", "n").rows()
+    [('a', 0, 2), ('b', 2, 2), (None, 1, 0)]
+    """
+    options = pass_arguments_to(LabelOptions)
+    table = read_contingency_table(frame, label, cluster, options, _MATCHES).cache_groups()
+    keys: list[str] = list(table.keys)
+    pairs = _matched_cells(table).select(*keys, "label", "cluster", "n", "cluster_size")
+    labels = table.label_sizes.select(*keys, "label", "label_size")
+    labels = labels.join(pairs, on=[*keys, "label"], how="left", nulls_equal=True)
+    clusters = table.cluster_sizes.filter(pl.col("cluster").is_not_null())
+    clusters = clusters.select(*keys, "cluster", "cluster_size")
+    clusters = clusters.join(pairs, on=[*keys, "cluster"], how="anti", nulls_equal=True)
+    n = pl.col("n").fill_null(0)
+    rows = pl.concat([labels, clusters], how="diagonal").select(
+        *keys,
+        *("label", "cluster"),
+        n=n,
+        recall=ratio(n, pl.col("label_size")),
+        precision=ratio(n, pl.col("cluster_size")),
+    )
+    return table.to_user_frame(frame, rows.sort(*keys, "label", "cluster", nulls_last=True))

@@ -101,6 +101,7 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
         "distances": pl.col("distances").sum(),
         "overall_distances": pl.col("overall_distances").sum(),
         "mean_square_sum": (ssw / n).sum(),
+        "log_size_sum": (n * n.log()).sum(),
         "log_square_sum": pl.when(log_square.null_count() == 0).then(log_square.sum()),
         "variance_norm_sum": pl.col("variance_norm").sum(),
         **points.form.variance_terms(),

@@ -40,7 +40,7 @@ _SUMS_OF_SQUARES = {
 #: Criteria that have their own curve. The other criteria of choose_k are about the knee of ssw.
 _CRITERIA = (
     *("silhouette", "calinski_harabasz_score", "davies_bouldin_score"),
-    *("krzanowski_lai_index", "hartigan_index", "jump"),
+    *("krzanowski_lai_index", "hartigan_index", "jump", "bic"),
 )
 #: The columns that choose_k reads.
 _KNEE_COLUMNS = ("second_difference", "chord_distance", "kneedle", "is_knee")
@@ -78,8 +78,8 @@ def elbow_plot(
     altair.ConcatChart
         The curves of ssw and explained_variance are marked at the first knee that Kneedle finds.
         The other curves show silhouette, calinski_harabasz_score, davies_bouldin_score,
-        krzanowski_lai_index, hartigan_index and jump. Each of these curves is marked at the k that
-        choose_k recommends for this criterion. A curve without any value is left out.
+        krzanowski_lai_index, hartigan_index, jump and bic. Each of these curves is marked at the k
+        that choose_k recommends for this criterion. A curve without any value is left out.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def elbow_plot(
     ... )
     >>> chart = plots.elbow_plot(sweep, ["x"], "cluster", "k")
     >>> chart.to_dict()["title"]["subtitle"]
-    ['no knee by Kneedle', 'recommended by the others: k = 2 (4 criteria), 3 (1)']
+    ['no knee by Kneedle', 'recommended by the others: k = 2 (5 criteria), 3 (1)']
     """
     if are_given("elbow", vector=vector, cluster=cluster, k=k):
         curve = table_of_call(elbow, frame)
@@ -159,7 +159,7 @@ def _draw_curve(rows: pl.DataFrame, field: str, title: str, choice: int | None) 
         axis=alt.Axis(tickMinStep=1, format=",d", grid=False),
         scale=alt.Scale(zero=False, nice=False, padding=10),
     )
-    largest = float(rows[field].max() or 0)  # type: ignore[arg-type]
+    largest = float(rows[field].abs().max() or 0)  # type: ignore[arg-type]
     # Large numbers get suffixes such as k and M; for small numbers, these would be unusual.
     axis = alt.Axis(format="~s") if largest >= 10_000 else alt.Axis()
     # If the axis started at 0, the part of the curve with the knee would look flat.

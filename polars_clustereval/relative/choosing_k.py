@@ -9,6 +9,7 @@ of ssw in the previous row and the next row.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
@@ -48,7 +49,7 @@ _REPORT_COLUMNS = (
 )
 _ELBOW_COLUMNS = (
     *("k", *_REPORT_COLUMNS, "silhouette"),
-    *("krzanowski_lai_index", "hartigan_index", "jump"),
+    *("krzanowski_lai_index", "hartigan_index", "jump", "bic"),
     *("second_difference", "chord_distance", "kneedle", "is_knee"),
 )
 # A difference below this, in units of the whole curve or of ssw, is rounding error.
@@ -129,6 +130,16 @@ def _transformed_distortion(row: Row) -> pl.Expr:
     dims, ssw = to_double(row("n_dims")), row("ssw")
     exponent = -0.5 * dims * (ssw / to_double(row("n")) / dims).log()
     return pl.when((ssw > 0) & exponent.is_between(-708, 709)).then(exponent.exp())
+
+
+def _bic(row: Row) -> pl.Expr:
+    """Return Pelleg and Moore's BIC, or NULL if ssw is 0, as if n is n_clusters (see elbow)."""
+    n, dims, n_clusters = (to_double(row(name)) for name in ("n", "n_dims", "n_clusters"))
+    variance = row("ssw") / dims / (n - n_clusters)
+    fit = n * (2 * math.pi * variance).log() + (n - n_clusters)
+    likelihood = row("log_size_sum") - n * n.log() - 0.5 * dims * fit
+    bic = likelihood - 0.5 * n_clusters * (dims + 1) * n.log()
+    return pl.when(row("ssw") > 0).then(finite_or_null(bic))
 
 
 def _second_difference(row: Row) -> pl.Expr:
@@ -241,6 +252,7 @@ def _add_indices(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
         jump=pl.when(pl.col("k") == 1)
         .then(distortion)
         .otherwise(pl.when(pl.col("left_step") == 1).then(jump)),
+        bic=_bic(pl.col),
         second_difference=_second_difference(pl.col),
         chord_distance=_chord_distance(pl.col),
     )
@@ -307,6 +319,11 @@ def elbow(
         * hartigan_index (ssw(k) / ssw(k + 1) - 1) (n - k - 1): above 10, one more cluster is worth
           it;
         * jump of (ssw / (n d))^(-d/2) from k - 1 to k (at k = 1: from 0), best high;
+        * bic, the Bayesian information criterion, best high, which is L - (k (d + 1) / 2) ln n. L
+          is the log-likelihood of spherical Gaussians with the same variance s^2 = ssw / (d (n -
+          k)), each of which generates the points of its cluster. It is the sum of n_j ln(n_j / n)
+          over the clusters of n_j points, minus (d / 2) (n ln(2 pi s^2) + n - k). Here, k is
+          n_clusters;
         * second_difference of ssw, best high: ssw(k - 1) - 2 ssw(k) + ssw(k + 1), or twice the
           divided difference if the values of k are not consecutive;
         * chord_distance, best high: how far the curve of ssw, with both axes scaled to [0, 1], is
@@ -317,7 +334,9 @@ def elbow(
         The indices krzanowski_lai_index, hartigan_index and jump require a clustering with exactly
         k - 1 or k + 1 clusters. These three indices are NULL if that clustering is missing or if
         they would require a division by 0. The index jump is also NULL if the power is outside the
-        range of doubles, as can happen with very many dimensions. The index second_difference is
+        range of doubles, as can happen with very many dimensions. The index bic is NULL if ssw is 0
+        or n is n_clusters, and unless the distance is 'euclidean' or 'sqeuclidean' and center is
+        'mean'. The index second_difference is
         NULL at both ends of the curve. If the curve is flat or has fewer than 3 values of k,
         chord_distance and kneedle are NULL. The column is_knee is NULL in all rows if there is no
         knee. A flat or straight curve has no knee. A falling curve with only 3 values has no knee
@@ -333,13 +352,15 @@ def elbow(
     Notes
     -----
     docs/choosing_k.md explains the objections to the elbow method and the extent to which the
-    criteria agree. In SQL: ``FROM clustereval.elbow(tbl, [x, y], cluster, k)``.
+    criteria agree. It also explains how bic differs from the formula in Pelleg and Moore's paper
+    and from that of other packages. In SQL: ``FROM clustereval.elbow(tbl, [x, y], cluster, k)``.
 
     References
     ----------
     Krzanowski and Lai (1988), doi:10.2307/2531893. Hartigan (1975), Clustering Algorithms. Sugar
-    and James (2003), doi:10.1198/016214503000000666. Satopaa, Albrecht, Irwin and Raghavan (2011),
-    Finding a "Kneedle" in a haystack, doi:10.1109/ICDCSW.2011.20.
+    and James (2003), doi:10.1198/016214503000000666. Pelleg and Moore (2000), X-means: extending
+    k-means with efficient estimation of the number of clusters, ICML. Satopaa, Albrecht, Irwin and
+    Raghavan (2011), Finding a "Kneedle" in a haystack, doi:10.1109/ICDCSW.2011.20.
 
     Examples
     --------
@@ -372,6 +393,7 @@ def elbow(
         pl.lit(0).alias("whole"),
         pl.col(k_name).cast(pl.Int64, strict=False).alias("k"),
         *("n", "n_dims", "n_clusters"),
+        log_size_sum="log_size_sum" if points.squares_add_up else pl.lit(None, pl.Float64),
         **{name: finite_or_null(scores[name]) for name in _REPORT_COLUMNS if name in scores},
     )
     if silhouette == "none":
@@ -395,6 +417,7 @@ CRITERIA = {
     "krzanowski_lai_index": "largest value",
     "hartigan_index": "smallest k with a value <= 10",
     "jump": "largest value",
+    "bic": "largest value",
     "second_difference": "largest value",
     "chord_distance": "largest value",
     "kneedle": "first knee",

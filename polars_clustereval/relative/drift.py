@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
+from polars_clustereval.base.checks import check_choice
 from polars_clustereval.base.exact import (
     PLACES_OF_SHARES,
     from_fixed_point,
@@ -14,7 +15,13 @@ from polars_clustereval.base.exact import (
     to_fixed_point,
     widen,
 )
-from polars_clustereval.base.frames import aggregate_by, join_partitions, sum_by, to_user_frame
+from polars_clustereval.base.frames import (
+    aggregate_by,
+    join_partitions,
+    join_small,
+    sum_by,
+    to_user_frame,
+)
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.external.contingency import ContingencyTable
 from polars_clustereval.external.report import external_scores, score_partitions
@@ -26,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+
+MatchSizesBy = Literal["ids", "names"]
 
 # ----------------------------------------------------------------------------------------------
 # Statistics
@@ -85,16 +94,47 @@ def _score_agreement(pair: RunPair) -> pl.LazyFrame:
     return score_partitions(table, named, adjusted=True).select(*pair.keys, *_SCORES)
 
 
-def _size_stability(pair: RunPair, counts: pl.LazyFrame) -> pl.LazyFrame:
+def _continued_clusters(pair: RunPair) -> pl.LazyFrame:
+    """Return the linked pairs of clusters, `match` and `new`, that continue each other.
+
+    Each of the two shares more ids with the other than with any other cluster that is linked to it.
+    Equal numbers are ranked by the size of the cluster, then the lowest cluster is chosen.
+    """
+    number = pl.int_range(1, pl.len() + 1)
+    by_old = [-pl.col("n"), -pl.col("n_after"), "new"]
+    by_new = [-pl.col("n"), -pl.col("n_before"), "old"]
+    ranked = pair.overlaps.filter("is_link").select(
+        *pair.keys,
+        "new",
+        match="old",
+        old_rank=number.over(*pair.keys, "old", order_by=by_old),
+        new_rank=number.over(*pair.keys, "new", order_by=by_new),
+    )
+    return ranked.filter((pl.col("old_rank") == 1) & (pl.col("new_rank") == 1))
+
+
+def _size_stability(
+    pair: RunPair, counts: pl.LazyFrame, match_sizes_by: MatchSizesBy
+) -> pl.LazyFrame:
     """Return population_stability_index for each partition, or NULL if a run is empty."""
     keys, zero = list(pair.keys), pl.lit(0, pl.Int64)
     before = pair.cells.filter("in_before").select(
         *keys, name="before", rows_before="n", rows_after=zero
     )
-    after = pair.cells.filter("in_after").select(
-        *keys, name="after", rows_before=zero, rows_after="n"
-    )
-    names = pl.concat([before, after]).group_by(*keys, "name").agg(pl.col("^rows_.*$").sum())
+    after = pair.cells.filter("in_after")
+    named = {"name": pl.col("after")}
+    if match_sizes_by == "ids":
+        # A new cluster has the name of the old cluster that it continues, or a name of its own.
+        # Noise that is not tracked keeps its name.
+        after = join_small(after, [*keys, "new"], _continued_clusters(pair), how="left")
+        tracked, match = pl.col("new").is_not_null(), pl.col("match")
+        named = {
+            "name": pl.when(tracked).then(match).otherwise("after"),
+            "new": pl.when(tracked & match.is_null()).then("new"),
+        }
+    after = after.select(*keys, **named, rows_before=zero, rows_after="n")
+    names = pl.concat([before, after], how="diagonal")
+    names = names.group_by(*keys, *named).agg(pl.col("^rows_.*$").sum())
     names = join_partitions(names, keys, counts)
     # A name's term is (p - q) ln(p / q), where p and q are its shares of the rows in the two runs.
     # p - q is a quotient of exact integers, in half rows, because half a row stands for no rows.
@@ -160,6 +200,7 @@ def run_drift(
     partition_by: Keys = None,
     noise: Any = None,
     noise_as: NoiseAs | None = None,
+    match_sizes_by: MatchSizesBy = "ids",
     metrics: Sequence[str] | None = None,
 ) -> Frame:
     """A summary of the changes in ids, clusters and cluster sizes from one run to the next.
@@ -168,6 +209,10 @@ def run_drift(
     ----------
     frame_before, frame_after, id, cluster, threshold, min_share : as in run_transitions
     partition_by, noise, noise_as : as in run_transitions
+    match_sizes_by : {'ids', 'names'}
+        The clusters whose sizes population_stability_index compares. With 'ids', a cluster is
+        compared with the cluster that continues it, whatever its name. With 'names', it is compared
+        with the cluster of the same name, which is useful only if clusters keep their names.
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
         returned. Computations that are needed only for other columns are skipped.
@@ -195,8 +240,8 @@ def run_drift(
         * adjusted_rand_score, adjusted_mutual_info_score and variation_of_information are computed
           from the ids in both runs.
         * population_stability_index (range [0, inf), best 0) is the sum of (p - q) ln(p / q) over
-          all cluster names, where p and q are the cluster's shares of the rows in the two runs. A
-          cluster that is missing from a run counts as half a row in that run.
+          all clusters, where p and q are the cluster's shares of the rows in the two runs. A
+          cluster that has no counterpart in the other run counts as half a row in that run.
 
         Rates, scores and the index are NULL if they would require a division by 0. If there are no
         rows, all counts are 0; with partition_by, the result is empty.
@@ -208,9 +253,12 @@ def run_drift(
 
     Notes
     -----
-    The population stability index compares clusters with the same name, so it is useful only if
-    clusters keep their names from run to run. By convention, a value below 0.1 indicates stable
-    sizes, and a value above 0.25 indicates a major change.
+    For the population stability index, two linked clusters continue each other if each of them
+    shares more ids with the other than with any other cluster that is linked to it. If these
+    numbers are equal, the larger of the other clusters is chosen, and then the lowest. All other
+    clusters have no counterpart, such as the smaller part of a split cluster. Noise rows that count
+    as singletons are compared with each other, as one cluster. By convention, a value below 0.1
+    indicates stable sizes, and a value above 0.25 indicates a major change.
     In SQL: ``FROM clustereval.run_drift(tbl_before, tbl_after, id, cluster)``.
 
     References
@@ -228,10 +276,12 @@ def run_drift(
     >>> drift.select("n_common", "n_moved", "n_joined", "churn", "n_grown", "n_split").rows()
     [(6, 0, 1, 0.14285714285714285, 1, 1)]
     """
+    check_choice("match_sizes_by", match_sizes_by, get_args(MatchSizesBy))
     pair = read_run_pair((frame_before, frame_after), {"id": id, "cluster": cluster}, _DRIFT)
     keys = list(pair.keys)
     counts = _drift_counts(pair)
-    parts = (_transition_counts(pair), _score_agreement(pair), _size_stability(pair, counts))
+    stability = _size_stability(pair, counts, match_sizes_by)
+    parts = (_transition_counts(pair), _score_agreement(pair), stability)
     drift = join_partitions(counts, keys, *parts, how="left").with_columns(
         pl.col(_COUNTS_OF_CLUSTERS).fill_null(0), **_rates()
     )

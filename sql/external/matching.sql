@@ -11,6 +11,11 @@
 --     is solved exactly by the Hungarian method: in each round, all labels bid for clusters, and
 --     labels that remain then search together for shortest paths to a free cluster. A step of a
 --     recursion costs about the same for one label as for many labels.
+--   * If several matchings are the best, matching_table chooses one of them: the first label gets
+--     the lowest cluster that it has in any of them, then the second label, and so on. Matches in
+--     the best matching can be exchanged along cells that are tight, because weight = value of the
+--     label + value of the cluster, where values are the prices and gains of the Hungarian method.
+--     A label or cluster of value 0 can also stay without a match.
 --   * If noise counts as singletons, each singleton has one cell, and each label matches at most
 --     one singleton. So the singletons of a label are one column, which no other label has.
 
@@ -35,10 +40,9 @@ CREATE OR REPLACE MACRO clustereval._pair_sets_index(matched, expected, size) AS
 -- Weights
 ---------------------------------------------------------------------------------------------------
 
--- One row per contingency cell and weight: partition_key; problem, a number for the partition and
--- the kind of weight; weighting (0 rows, 1 share of the label, 2 share of the larger set, 3 F1
--- score); row_no and column_no, the numbers of the label and the cluster; and weight.
-CREATE OR REPLACE MACRO clustereval._matching_weights(
+-- The rows of sized_cells with partition_no, row_no and column_no, the numbers of the partition,
+-- the label and the cluster, in their order. The singletons of a label come after all clusters.
+CREATE OR REPLACE MACRO clustereval._numbered_cells(
   label_sizes, cluster_sizes, sized_cells
 ) AS TABLE
   WITH rows AS (
@@ -52,41 +56,48 @@ CREATE OR REPLACE MACRO clustereval._matching_weights(
     SELECT
       partition_key,
       cluster,
-      row_number() OVER (ORDER BY partition_key ASC NULLS LAST, cluster ASC NULLS LAST) AS column_no
+      row_number()
+        OVER (ORDER BY partition_key ASC NULLS LAST, cluster ASC NULLS LAST) AS column_no,
+      COUNT(*) OVER () AS n_columns
     FROM query_table(cluster_sizes)
-  ),
-  numbered_cells AS (
-    SELECT
-      cell.partition_key,
-      -- The number of the first label identifies the partition.
-      MIN(label_row.row_no) OVER (PARTITION BY cell.partition_key) AS partition_no,
-      label_row.row_no,
-      CASE
-        WHEN cell.cluster IS NULL THEN -label_row.row_no
-        ELSE cluster_column.column_no
-      END AS column_no,
-      [
-        CAST(cell.n AS DOUBLE),
-        clustereval._ratio(cell.n, cell.label_size),
-        clustereval._ratio(cell.n, GREATEST(cell.label_size, cell.cluster_size)),
-        clustereval._match_score(cell.n, cell.label_size, cell.cluster_size)
-      ] AS weights
-    FROM query_table(sized_cells) AS cell
-    JOIN rows AS label_row
-      ON label_row.partition_key IS NOT DISTINCT FROM cell.partition_key
-      AND label_row.label = cell.label
-    JOIN columns AS cluster_column
-      ON cluster_column.partition_key IS NOT DISTINCT FROM cell.partition_key
-      AND cluster_column.cluster IS NOT DISTINCT FROM cell.cluster
   )
+  SELECT
+    cell.*,
+    -- The number of the first label identifies the partition.
+    MIN(label_row.row_no) OVER (PARTITION BY cell.partition_key) AS partition_no,
+    label_row.row_no,
+    CASE
+      WHEN cell.cluster IS NULL THEN cluster_column.n_columns + label_row.row_no
+      ELSE cluster_column.column_no
+    END AS column_no
+  FROM query_table(sized_cells) AS cell
+  JOIN rows AS label_row
+    ON label_row.partition_key IS NOT DISTINCT FROM cell.partition_key
+    AND label_row.label = cell.label
+  JOIN columns AS cluster_column
+    ON cluster_column.partition_key IS NOT DISTINCT FROM cell.partition_key
+    AND cluster_column.cluster IS NOT DISTINCT FROM cell.cluster;
+
+-- One row per contingency cell and weight: partition_key; problem, a number for the partition and
+-- the kind of weight; weighting (0 rows, 1 share of the label, 2 share of the larger set, 3 F1
+-- score); row_no and column_no, the numbers of the label and the cluster; and weight.
+CREATE OR REPLACE MACRO clustereval._matching_weights(
+  label_sizes, cluster_sizes, sized_cells
+) AS TABLE
   SELECT
     cell.partition_key,
     4 * cell.partition_no + weighting.weighting AS problem,
     weighting.weighting,
     cell.row_no,
     cell.column_no,
-    cell.weights[weighting.weighting + 1] AS weight
-  FROM numbered_cells AS cell, range(4) AS weighting (weighting);
+    [
+      CAST(cell.n AS DOUBLE),
+      clustereval._ratio(cell.n, cell.label_size),
+      clustereval._ratio(cell.n, GREATEST(cell.label_size, cell.cluster_size)),
+      clustereval._match_score(cell.n, cell.label_size, cell.cluster_size)
+    ][weighting.weighting + 1] AS weight
+  FROM clustereval._numbered_cells(label_sizes, cluster_sizes, sized_cells) AS cell,
+    range(4) AS weighting (weighting);
 
 ---------------------------------------------------------------------------------------------------
 -- Cells that are decided at once
@@ -94,8 +105,9 @@ CREATE OR REPLACE MACRO clustereval._matching_weights(
 
 -- The rows of weights that may be in a best matching, with state: 'matched', or 'left' if this is
 -- not decided yet. Each step takes the cells that are decided and leaves out their labels and
--- clusters, so that the next step can decide further cells.
-CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
+-- clusters, so that the next step can decide further cells. in_order: whether to decide only cells
+-- of the matching that _order_matches chooses from the best ones.
+CREATE OR REPLACE MACRO clustereval._decide_cells(weights, in_order) AS TABLE
   WITH RECURSIVE steps AS (
     SELECT problem, row_no, column_no, weight, 'open' AS state
     FROM query_table(weights)
@@ -103,12 +115,20 @@ CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
     (
       WITH open AS (SELECT * FROM steps WHERE state = 'open'),
       row_tops AS (
-        SELECT problem, row_no, max(weight, 2) AS top
+        SELECT
+          problem, row_no,
+          max(weight, 2) AS top,
+          -max(CASE WHEN in_order THEN {'weight': weight, 'place': -column_no} END).place
+            AS first_column
         FROM open
         GROUP BY problem, row_no
       ),
       column_tops AS (
-        SELECT problem, column_no, max(weight, 2) AS top
+        SELECT
+          problem, column_no,
+          max(weight, 2) AS top,
+          -max(CASE WHEN in_order THEN {'weight': weight, 'place': -row_no} END).place
+            AS first_row
         FROM open
         GROUP BY problem, column_no
       ),
@@ -125,6 +145,10 @@ CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
         WHERE cell.weight
           >= clustereval._best_other(of_row.top, cell.weight)
             + clustereval._best_other(of_column.top, cell.weight)
+          AND (NOT in_order OR clustereval._comes_first(
+            cell.row_no, cell.column_no, cell.weight,
+            of_row.top, of_row.first_column, of_column.top, of_column.first_row
+          ))
         GROUP BY cell.problem, cell.row_no
       ),
       matched AS (
@@ -155,6 +179,16 @@ CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
 -- The weight of the best other cell of a label or cluster, 0 without one; tops: the two largest.
 CREATE OR REPLACE MACRO clustereval._best_other(tops, weight) AS
   CASE WHEN weight < tops[1] THEN tops[1] ELSE COALESCE(tops[2], 0.0) END;
+
+-- TRUE if a decided cell is in the matching that _order_matches chooses: if its weight is larger
+-- than the sum of the two others, or if it is the only cell of its cluster and no lower cluster of
+-- its label has the same weight, or the reverse.
+CREATE OR REPLACE MACRO clustereval._comes_first(
+  row_no, column_no, weight, row_top, first_column, column_top, first_row
+) AS
+  weight > clustereval._best_other(row_top, weight) + clustereval._best_other(column_top, weight)
+  OR (len(column_top) = 1 AND first_column = column_no)
+  OR (len(row_top) = 1 AND first_row = row_no);
 
 ---------------------------------------------------------------------------------------------------
 -- Parts of what is left
@@ -214,11 +248,10 @@ CREATE OR REPLACE MACRO clustereval._check_part_size(n_rows, n_columns) AS
     ELSE n_rows * n_columns
   END;
 
--- One row per part and line: problem; part, the number of its first place, from which those of its
--- other places follow; line; and weights, the list of the weights of the line, 0 where no rows are
--- shared. The lines are labels and the places clusters, or the other way round if there are more
--- labels. Both are numbered from 1, over all parts.
-CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
+-- The rows of _find_parts with is_line, TRUE for a line and FALSE for a place, and number, which
+-- counts each of the two from 1, over all parts. The lines of a part are labels and the places
+-- clusters (rows_first), or the other way round if there are more labels.
+CREATE OR REPLACE MACRO clustereval._part_lines(left_cells) AS TABLE
   WITH nodes AS MATERIALIZED (SELECT * FROM clustereval._find_parts(left_cells)),
   parts AS (
     SELECT
@@ -234,27 +267,30 @@ CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
       n_rows <= n_columns AS rows_first,
       clustereval._check_part_size(n_rows, n_columns) AS size
     FROM parts
-  ),
-  lines AS (
+  )
+  SELECT
+    node.*,
+    part.rows_first,
+    node.is_row = part.rows_first AS is_line,
+    row_number() OVER (
+      PARTITION BY node.is_row = part.rows_first
+      ORDER BY
+        node.problem ASC NULLS LAST, node.part ASC NULLS LAST, node.node ASC NULLS LAST
+    ) AS number
+  FROM nodes AS node
+  JOIN tables AS part ON part.problem = node.problem AND part.part = node.part
+  WHERE part.size > 0;
+
+-- One row per part and line: problem; part, the number of its first place, from which those of its
+-- other places follow; line, its number; and weights, the list of the weights of the line, 0 where
+-- no rows are shared. lines: rows of _part_lines.
+CREATE OR REPLACE MACRO clustereval._part_weights(left_cells, lines) AS TABLE
+  WITH weights AS (
     SELECT
-      node.*,
-      part.rows_first,
-      node.is_row = part.rows_first AS is_line,
-      row_number() OVER (
-        PARTITION BY node.is_row = part.rows_first
-        ORDER BY
-          node.problem ASC NULLS LAST, node.part ASC NULLS LAST, node.node ASC NULLS LAST
-      ) AS place
-    FROM nodes AS node
-    JOIN tables AS part ON part.problem = node.problem AND part.part = node.part
-    WHERE part.size > 0
-  ),
-  weights AS (
-    SELECT
-      line.problem, line.place AS line, place.place,
+      line.problem, line.number AS line, place.number AS place,
       COALESCE(cell.weight, 0.0) AS weight
-    FROM lines AS line
-    JOIN lines AS place ON place.problem = line.problem AND place.part = line.part
+    FROM query_table(lines) AS line
+    JOIN query_table(lines) AS place ON place.problem = line.problem AND place.part = line.part
     LEFT JOIN query_table(left_cells) AS cell
       ON cell.problem = line.problem
       AND cell.row_no
@@ -378,16 +414,17 @@ CREATE OR REPLACE MACRO clustereval._search_starts(part_weights, bids) AS TABLE
     [{'place': place, 'line': line, 'weight': weight}][:0] AS path
   FROM places;
 
--- One row per line: part, and the weight of the line and its place in a best matching, by the
--- Hungarian method. After the bids, all lines without a place search together for a free place. The
--- distance from a line to a place is the gain of the line's own place minus that of the other
--- place, and the path from a place to its line has length 0. distance is the length of the shortest
--- known path from a line without a place, root that line, and path the places on it, each with the
--- line from which it is reached and the weight of the two. Each step continues from the lines of
--- all places that have become nearer (is_new), as long as no free place is nearer. Then the prices
--- of the places nearer than the nearest free place rise by the difference, so that the paths to it
--- have length 0, and each line on such a path takes the next place. If several paths start at the
--- same line, one is taken; if paths meet, that of the first line.
+-- One row per place: part, place, line (0 if no line has the place), weight (of the two) and price,
+-- in a best matching, by the Hungarian method. After the bids, all lines without a place search
+-- together for a free place. The distance from a line to a place is the gain of the line's own
+-- place minus that of the other place, and the path from a place to its line has length 0. distance
+-- is the length of the shortest known path from a line without a place, root that line, and path
+-- the places on it, each with the line from which it is reached and the weight of the two. Each
+-- step continues from the lines of all places that have become nearer (is_new), as long as no free
+-- place is nearer. Then the prices of the places nearer than the nearest free place rise by the
+-- difference, so that the paths to it have length 0, and each line on such a path takes the next
+-- place. If several paths start at the same line, one is taken; if paths meet, that of the first
+-- line.
 CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
   WITH RECURSIVE bids AS MATERIALIZED (SELECT * FROM clustereval._bid_for_places(part_weights)),
   places USING KEY (place) AS (
@@ -502,14 +539,15 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
       FROM after_search
     )
   )
-  SELECT part, weight FROM places WHERE place > 0 AND line > 0;
+  SELECT part, place, line, weight, price FROM places WHERE place > 0;
 
 -- One row per partition: partition_key, and matched, the list of the sums of the weights of the
 -- best matchings, by kind of weight. weights: rows of _matching_weights.
 CREATE OR REPLACE MACRO clustereval._matched_totals(weights) AS TABLE
-  WITH decided AS MATERIALIZED (SELECT * FROM clustereval._decide_cells(weights)),
+  WITH decided AS MATERIALIZED (SELECT * FROM clustereval._decide_cells(weights, FALSE)),
   left_cells AS MATERIALIZED (SELECT * FROM decided WHERE state = 'left'),
-  part_weights AS MATERIALIZED (SELECT * FROM clustereval._part_weights(left_cells)),
+  lines AS MATERIALIZED (SELECT * FROM clustereval._part_lines(left_cells)),
+  part_weights AS MATERIALIZED (SELECT * FROM clustereval._part_weights(left_cells, lines)),
   part_problems AS (SELECT DISTINCT part, problem FROM part_weights),
   matched_weights AS (
     SELECT problem, weight FROM decided WHERE state = 'matched'
@@ -534,6 +572,166 @@ CREATE OR REPLACE MACRO clustereval._matched_totals(weights) AS TABLE
   FROM problems AS problem
   JOIN sums AS totals ON totals.problem = problem.problem
   GROUP BY problem.partition_key;
+
+---------------------------------------------------------------------------------------------------
+-- One of several best matchings
+---------------------------------------------------------------------------------------------------
+
+-- One row per label and cluster of a part: part; node and is_row as in _part_lines; partner, the
+-- node that it is matched with, or NULL; and value, >= 0, so that no cell has a larger weight than
+-- the values of both, and matched cells have that weight. solution: rows of _solve_parts.
+CREATE OR REPLACE MACRO clustereval._node_values(lines, solution) AS TABLE
+  WITH gains AS (
+    SELECT
+      node.part, node.node, node.is_row, node.is_line,
+      CASE
+        WHEN solved.weight > 0 THEN SUM(node.node) OVER (PARTITION BY solved.place) - node.node
+      END AS partner,
+      CASE WHEN node.is_line THEN solved.weight - solved.price ELSE solved.price END AS gain
+    FROM query_table(lines) AS node
+    JOIN query_table(solution) AS solved
+      ON CASE WHEN node.is_line THEN solved.line ELSE solved.place END = node.number
+  ),
+  -- If all places are taken, the gain of a line can be negative.
+  shifts AS (
+    SELECT *, LEAST(MIN(CASE WHEN is_line THEN gain END) OVER (PARTITION BY part), 0.0) AS shift
+    FROM gains
+  )
+  SELECT
+    part, node, is_row,
+    CAST(partner AS BIGINT) AS partner,
+    CASE WHEN is_line THEN gain - shift ELSE gain + shift END AS value
+  FROM shifts;
+
+-- Number of the twin of a label among the clusters, or of a cluster among the labels, after all
+-- others. A label or cluster without a match is matched with its twin.
+CREATE OR REPLACE MACRO clustereval._twin(number) AS 4611686018427387904 + number;
+
+-- One row per part and match in some best matching: part, row_no and column_no. Twins are matched
+-- if their labels and clusters could be. node_values: rows of _node_values.
+CREATE OR REPLACE MACRO clustereval._exchangeable_matches(left_cells, node_values) AS TABLE
+  WITH tight_cells AS (
+    SELECT of_row.part, cell.row_no, cell.column_no
+    FROM query_table(left_cells) AS cell
+    JOIN query_table(node_values) AS of_row ON of_row.is_row AND of_row.node = cell.row_no
+    JOIN query_table(node_values) AS of_column
+      ON of_column.node = cell.column_no
+      AND NOT of_column.is_row
+    WHERE cell.weight = of_row.value + of_column.value
+  )
+  SELECT part, row_no, column_no FROM tight_cells
+  UNION ALL
+  SELECT part, clustereval._twin(column_no), clustereval._twin(row_no) FROM tight_cells
+  UNION ALL
+  SELECT
+    part,
+    CASE WHEN is_row THEN node ELSE clustereval._twin(node) END,
+    CASE WHEN is_row THEN clustereval._twin(node) ELSE node END
+  FROM query_table(node_values)
+  WHERE value = 0;
+
+-- One row per label of the parts: row_no, and column_no, its cluster or twin in that one of the
+-- best matchings in which the first label has the lowest cluster, then the second label, and so on.
+-- The seeker of a part is the first label that has an option before its column. It searches for
+-- columns that can be given up: its own, then those whose row has a column that can be given up as
+-- another option. path holds the matches that change if the column of a match is given up. If no
+-- more are found, the seeker gets the first of its options. It is then fixed, as are all labels
+-- before it. node_values: rows of _node_values; options: rows of _exchangeable_matches.
+CREATE OR REPLACE MACRO clustereval._order_matches(node_values, options) AS TABLE
+  WITH RECURSIVE steps AS (
+    SELECT
+      part,
+      CASE WHEN is_row THEN node ELSE clustereval._twin(node) END AS row_no,
+      CASE
+        WHEN is_row THEN COALESCE(partner, clustereval._twin(node))
+        ELSE COALESCE(clustereval._twin(partner), node)
+      END AS column_no,
+      CASE WHEN part IS NULL THEN [{'row_no': part, 'column_no': part}] END AS path, -- NULL
+      FALSE AS is_fixed
+    FROM query_table(node_values)
+    UNION ALL
+    (
+      WITH matches AS MATERIALIZED (SELECT * FROM steps WHERE NOT is_fixed),
+      seekers AS MATERIALIZED (
+        SELECT
+          own.part,
+          MIN(own.row_no) AS row_no,
+          arg_min(own.column_no, own.row_no) AS column_no
+        FROM matches AS own
+        JOIN query_table(options) AS option
+          ON option.row_no = own.row_no
+          AND option.column_no < own.column_no
+        JOIN matches AS other ON other.column_no = option.column_no
+        WHERE own.row_no < clustereval._twin(0)
+        GROUP BY own.part
+      ),
+      given_up AS MATERIALIZED (
+        SELECT part, column_no, path FROM matches WHERE path IS NOT NULL
+        UNION ALL
+        SELECT part, column_no, [{'row_no': row_no, 'column_no': column_no}][:0] FROM seekers
+      ),
+      found AS MATERIALIZED (
+        SELECT
+          own.part, own.column_no,
+          any_value(list_append(
+            taken.path, {'row_no': own.row_no, 'column_no': taken.column_no}
+          )) AS path
+        FROM matches AS own
+        JOIN seekers AS seeker ON seeker.part = own.part AND seeker.row_no < own.row_no
+        JOIN query_table(options) AS option ON option.row_no = own.row_no
+        JOIN given_up AS taken ON taken.column_no = option.column_no
+        WHERE own.column_no NOT IN (SELECT column_no FROM given_up)
+        GROUP BY own.part, own.column_no
+      ),
+      ended AS MATERIALIZED (
+        SELECT
+          seeker.part,
+          seeker.row_no,
+          MIN(taken.column_no) AS column_no,
+          arg_min(taken.path, taken.column_no) AS path
+        FROM seekers AS seeker
+        JOIN query_table(options) AS option ON option.row_no = seeker.row_no
+        JOIN given_up AS taken ON taken.column_no = option.column_no
+        WHERE seeker.part NOT IN (SELECT part FROM found)
+        GROUP BY seeker.part, seeker.row_no
+      ),
+      changes AS MATERIALIZED (
+        SELECT unnest(path, recursive := TRUE) FROM ended
+        UNION ALL
+        SELECT row_no, column_no FROM ended
+      )
+      SELECT
+        own.part, own.row_no,
+        COALESCE(changed.column_no, own.column_no),
+        CASE WHEN ended.part IS NULL THEN COALESCE(own.path, found.path) END,
+        seeker.part IS NULL OR COALESCE(own.row_no <= ended.row_no, FALSE)
+      FROM matches AS own
+      LEFT JOIN seekers AS seeker ON seeker.part = own.part
+      LEFT JOIN ended ON ended.part = own.part
+      LEFT JOIN changes AS changed ON changed.row_no = own.row_no
+      LEFT JOIN found ON found.column_no = own.column_no
+    )
+  )
+  SELECT row_no, column_no FROM steps WHERE is_fixed;
+
+-- The matches of the best matching by rows: row_no and column_no. cells: rows of _numbered_cells.
+CREATE OR REPLACE MACRO clustereval._largest_matching(cells) AS TABLE
+  WITH weights AS MATERIALIZED (
+    SELECT partition_no AS problem, row_no, column_no, CAST(n AS DOUBLE) AS weight
+    FROM query_table(cells)
+  ),
+  decided AS MATERIALIZED (SELECT * FROM clustereval._decide_cells(weights, TRUE)),
+  left_cells AS MATERIALIZED (SELECT * FROM decided WHERE state = 'left'),
+  lines AS MATERIALIZED (SELECT * FROM clustereval._part_lines(left_cells)),
+  part_weights AS MATERIALIZED (SELECT * FROM clustereval._part_weights(left_cells, lines)),
+  solution AS MATERIALIZED (SELECT * FROM clustereval._solve_parts(part_weights)),
+  node_values AS MATERIALIZED (SELECT * FROM clustereval._node_values(lines, solution)),
+  options AS MATERIALIZED (
+    SELECT * FROM clustereval._exchangeable_matches(left_cells, node_values)
+  )
+  SELECT row_no, column_no FROM decided WHERE state = 'matched'
+  UNION ALL
+  SELECT row_no, column_no FROM clustereval._order_matches(node_values, options);
 
 -- One row per partition: expected_rows, the sum over the ranks by size of the smaller of the label
 -- and the cluster of that rank. Divided by the number of rows, it is the expected similarity of
@@ -659,3 +857,62 @@ CREATE OR REPLACE MACRO clustereval.matching_report(
   FROM __ce_statistics
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY partition_key ASC NULLS LAST;
+
+-- The one-to-one matching of labels and clusters that matches the most rows: one row per matched
+-- pair, per label without a match (cluster NULL) and per cluster without a match (label NULL), with
+-- n, the rows that the two have in common, recall, their share of the label, and precision, their
+-- share of the cluster. The parameters are those of matching_report.
+-- Examples:
+--   FROM clustereval.matching_table(assignments, species, cluster);
+--   SELECT a.*, m.label AS name
+--   FROM assignments AS a
+--   LEFT JOIN clustereval.matching_table(assignments, species, cluster) AS m USING (cluster);
+CREATE OR REPLACE MACRO clustereval.matching_table(
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL
+) AS TABLE
+  WITH __ce_groups AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
+  ),
+  __ce_cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
+  __ce_label_sizes AS MATERIALIZED (SELECT * FROM clustereval._label_sizes(__ce_cells)),
+  __ce_cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
+  __ce_sized_cells AS (
+    SELECT * FROM clustereval._sized_cells(__ce_cells, __ce_label_sizes, __ce_cluster_sizes)
+  ),
+  __ce_numbered_cells AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._numbered_cells(__ce_label_sizes, __ce_cluster_sizes, __ce_sized_cells)
+  ),
+  __ce_matches AS (SELECT * FROM clustereval._largest_matching(__ce_numbered_cells)),
+  __ce_matched_cells AS MATERIALIZED (
+    SELECT cell.*
+    FROM __ce_numbered_cells AS cell
+    JOIN __ce_matches AS chosen
+      ON chosen.row_no = cell.row_no
+      AND chosen.column_no = cell.column_no
+  ),
+  __ce_sides AS (
+    SELECT
+      of_label.partition_key, of_label.label, cell.cluster,
+      COALESCE(cell.n, 0) AS n,
+      clustereval._ratio(COALESCE(cell.n, 0), of_label.label_size) AS recall,
+      clustereval._ratio(cell.n, cell.cluster_size) AS precision
+    FROM __ce_label_sizes AS of_label
+    LEFT JOIN __ce_matched_cells AS cell
+      ON cell.partition_key IS NOT DISTINCT FROM of_label.partition_key
+      AND cell.label = of_label.label
+    UNION ALL
+    SELECT of_cluster.partition_key, NULL, of_cluster.cluster, 0, NULL, 0.0
+    FROM __ce_cluster_sizes AS of_cluster
+    LEFT JOIN __ce_matched_cells AS cell
+      ON cell.partition_key IS NOT DISTINCT FROM of_cluster.partition_key
+      AND cell.cluster = of_cluster.cluster
+    WHERE cell.n IS NULL AND of_cluster.cluster IS NOT NULL
+  )
+  SELECT sides.*
+  FROM __ce_sides AS sides
+  WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
+    AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
+  ORDER BY
+    sides.partition_key ASC NULLS LAST, sides.label ASC NULLS LAST, sides.cluster ASC NULLS LAST;

@@ -70,9 +70,9 @@ CREATE OR REPLACE MACRO clustereval._check_sweep_columns(tbl, k, partition_by) A
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per group of key, a struct {partition, k}: partition_key, k, n, dims, n_clusters, and the
--- columns ssw, explained_variance, calinski_harabasz and davies_bouldin of internal_report, by the
--- steps of internal_report that these need.
+-- One row per group of key, a struct {partition, k}: partition_key, k, n, dims, n_clusters, bic,
+-- and the columns ssw, explained_variance, calinski_harabasz and davies_bouldin of internal_report,
+-- by the steps of internal_report that these need.
 CREATE OR REPLACE MACRO clustereval._elbow_scores(
   tbl, vector, cluster, key, distance, p, center, weights, noise, noise_as, missing
 ) AS TABLE
@@ -114,7 +114,8 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
     SELECT
       partition_key,
       CAST(SUM(n) AS BIGINT) AS n,
-      COUNT(*) AS n_clusters
+      COUNT(*) AS n_clusters,
+      clustereval._compensated_sum(n * ln(n)) AS size_logs
     FROM __ce_clusters
     GROUP BY partition_key
   ),
@@ -133,6 +134,12 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
       WHEN clustereval._squares_add_up(distance, center)
       THEN clustereval._ratio(spreads.ssb, spreads.ssw + spreads.ssb)
     END AS explained_variance,
+    CASE
+      WHEN clustereval._squares_add_up(distance, center)
+      THEN clustereval._bic(
+        counts.n, spreads.dims, counts.n_clusters, spreads.ssw, counts.size_logs
+      )
+    END AS bic,
     clustereval._finite_or_null(clustereval._calinski_harabasz_score(
       counts.n, counts.n_clusters, spreads.ssw, spreads.ssb
     )) AS calinski_harabasz,
@@ -168,6 +175,20 @@ CREATE OR REPLACE MACRO clustereval._transformed_distortion(n, dims, w) AS
   CASE
     WHEN w > 0
     THEN clustereval._finite_exp(CAST(-0.5 AS DOUBLE) * dims * ln(NULLIF(w, 0) / n / dims))
+  END;
+
+-- Pelleg and Moore's BIC of n points in n_clusters clusters, where size_logs is the sum of n_j ln
+-- n_j over the clusters: the log-likelihood of equal spherical Gaussians, whose variance per
+-- dimension is w / (dims (n - n_clusters)), minus ln(n) / 2 for each of the n_clusters (dims + 1)
+-- parameters. NULL if w is 0, as it is if n is n_clusters.
+CREATE OR REPLACE MACRO clustereval._bic(n, dims, n_clusters, w, size_logs) AS
+  CASE
+    WHEN w > 0 -- so n > n_clusters
+    THEN size_logs - n * ln(n)
+      - CAST(0.5 AS DOUBLE) * dims * (
+        n * ln(2 * pi() * (NULLIF(w, 0) / dims / NULLIF(n - n_clusters, 0))) + (n - n_clusters)
+      )
+      - CAST(0.5 AS DOUBLE) * n_clusters * (dims + 1) * ln(n)
   END;
 
 -- The decrease of ssw before k, minus that which it would have at the rate after k, where the row
@@ -360,6 +381,7 @@ CREATE OR REPLACE MACRO clustereval.elbow(
         PARTITION BY own.partition_key ORDER BY own.k ASC NULLS LAST
       )
     END AS jump,
+    clustereval._finite_or_null(own.bic) AS bic,
     clustereval._finite_or_null(
       clustereval._bend(
         own.before, own.ssw, own.after, own.left_step, own.right_step
@@ -406,6 +428,7 @@ CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
       clustereval._value_or_null(swept.krzanowski_lai_index) AS __ce_krzanowski_lai,
       clustereval._value_or_null(swept.hartigan_index) AS __ce_hartigan,
       clustereval._value_or_null(swept.jump) AS __ce_jump,
+      clustereval._value_or_null(swept.bic) AS __ce_bic,
       clustereval._value_or_null(swept.second_difference) AS __ce_second_difference,
       clustereval._value_or_null(swept.chord_distance) AS __ce_chord_distance,
       clustereval._value_or_null(swept.kneedle) AS __ce_kneedle,
@@ -438,19 +461,20 @@ CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
       'no value <= 10'),
     (6, 'jump', 'largest value', swept.__ce_jump,
       CASE WHEN swept.__ce_jump > 0 THEN -swept.__ce_jump END, FALSE, 'no value > 0'),
-    (7, 'second_difference', 'largest value', swept.__ce_second_difference,
+    (7, 'bic', 'largest value', swept.__ce_bic, -swept.__ce_bic, FALSE, NULL),
+    (8, 'second_difference', 'largest value', swept.__ce_second_difference,
       CASE WHEN swept.__ce_second_difference > 0 THEN -swept.__ce_second_difference END, FALSE,
       'no value > 0'),
-    (8, 'chord_distance', 'largest value', swept.__ce_chord_distance,
+    (9, 'chord_distance', 'largest value', swept.__ce_chord_distance,
       CASE WHEN swept.__ce_chord_distance > 0 THEN -swept.__ce_chord_distance END, FALSE,
       'no value > 0'),
-    (9, 'kneedle', 'first knee', swept.__ce_kneedle,
+    (10, 'kneedle', 'first knee', swept.__ce_kneedle,
       CASE WHEN swept.__ce_is_knee IS NOT NULL THEN -swept.__ce_kneedle END,
       COALESCE(swept.__ce_is_knee, FALSE), 'no knee')
   ) AS criteria (place, criterion, rule, value, cost, is_choice, refusal)
   UNION ALL
   SELECT
-    10, 'gap', 'choice of gap_statistic', __ce_partition, __ce_k, __ce_gap,
+    11, 'gap', 'choice of gap_statistic', __ce_partition, __ce_k, __ce_gap,
     CASE WHEN __ce_is_choice IS NOT NULL THEN -__ce_gap END, COALESCE(__ce_is_choice, FALSE),
     'no choice'
   FROM __ce_gap_rows;

@@ -65,30 +65,66 @@ CREATE OR REPLACE MACRO clustereval._stability_term(
     clustereval._widen(half_rows_after) * clustereval._widen(total_before)
   );
 
+-- One row per pair of clusters that continue each other: partition_key, old and new. Each of the
+-- two shares more ids with the other than with any other cluster that is linked to it. Of equal
+-- numbers, that of the larger cluster counts, then that of the lowest.
+CREATE OR REPLACE MACRO clustereval._continued_clusters(overlap_rows) AS TABLE
+  -- Links, numbered from the best for either cluster.
+  WITH ranked AS (
+    SELECT
+      partition_key, old, new,
+      ROW_NUMBER() OVER (
+        PARTITION BY partition_key, old
+        ORDER BY n DESC NULLS LAST, n_after DESC NULLS LAST, new ASC NULLS LAST
+      ) AS old_rank,
+      ROW_NUMBER() OVER (
+        PARTITION BY partition_key, new
+        ORDER BY n DESC NULLS LAST, n_before DESC NULLS LAST, old ASC NULLS LAST
+      ) AS new_rank
+    FROM query_table(overlap_rows)
+    WHERE is_link
+  )
+  SELECT partition_key, old, new FROM ranked WHERE old_rank = 1 AND new_rank = 1;
+
 -- One row per partition with clusters: index, the population stability index of the sizes of
--- clusters with the same name, NULL if a run is empty. counts: rows of _drift_counts.
-CREATE OR REPLACE MACRO clustereval._size_stability(cells, counts) AS TABLE
+-- clusters, NULL if a run is empty. match_sizes_by pairs a cluster with the one of the other run
+-- that continues it ('ids') or has its name ('names'); noise that is not tracked is always paired
+-- by name. counts: rows of _drift_counts.
+CREATE OR REPLACE MACRO clustereval._size_stability(
+  cells, overlap_rows, counts, match_sizes_by
+) AS TABLE
+  -- Numbers of ids by the name in the run before, or by the new cluster if it continues none.
   WITH rows_of_names AS (
     SELECT
       partition_key,
       before AS name,
+      CASE WHEN before IS NULL THEN after END AS new, -- a NULL of its type
       n AS rows_before,
       0 AS rows_after
     FROM query_table(cells)
     WHERE in_before
     UNION ALL
-    SELECT partition_key, after, 0, n
+    SELECT partition_key, after, CASE WHEN after IS NULL THEN after END, 0, n
     FROM query_table(cells)
-    WHERE in_after
+    WHERE in_after AND (match_sizes_by = 'names' OR new IS NULL)
+    UNION ALL
+    SELECT
+      cell.partition_key, pair.old, CASE WHEN pair.old IS NULL THEN cell.new END, 0, cell.n
+    FROM query_table(cells) AS cell
+    LEFT JOIN clustereval._continued_clusters(overlap_rows) AS pair
+      ON pair.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND pair.new = cell.new
+    WHERE cell.in_after AND match_sizes_by = 'ids' AND cell.new IS NOT NULL
   ),
   names AS (
     SELECT
       partition_key,
       name,
+      new,
       CAST(SUM(rows_before) AS BIGINT) AS rows_before,
       CAST(SUM(rows_after) AS BIGINT) AS rows_after
     FROM rows_of_names
-    GROUP BY partition_key, name
+    GROUP BY partition_key, name, new
   )
   SELECT
     names.partition_key,
@@ -105,6 +141,17 @@ CREATE OR REPLACE MACRO clustereval._size_stability(cells, counts) AS TABLE
   JOIN query_table(counts) AS base ON base.partition_key IS NOT DISTINCT FROM names.partition_key
   GROUP BY names.partition_key;
 
+-- query_text, a text for _check_options. Raises an error if match_sizes_by is unknown.
+CREATE OR REPLACE MACRO clustereval._valid_drift_options(match_sizes_by, query_text) AS
+  CASE
+    WHEN coalesce(match_sizes_by, '') NOT IN ('ids', 'names')
+    THEN error(concat(
+      'match_sizes_by: expected one of ''ids'', ''names'', got ',
+      clustereval._quote_value(match_sizes_by)
+    ))
+    ELSE query_text
+  END;
+
 ---------------------------------------------------------------------------------------------------
 -- Tables
 ---------------------------------------------------------------------------------------------------
@@ -116,13 +163,16 @@ CREATE OR REPLACE MACRO clustereval._size_stability(cells, counts) AS TABLE
 -- n_clusters_before and n_clusters_after; n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone and
 -- n_new clusters, n_ambiguous rows of run_transitions; adjusted_rand_score,
 -- adjusted_mutual_info_score and variation_of_information on the ids in both; and
--- population_stability_index of the sizes of clusters with the same name, where half a row stands
--- for no rows. The parameters are those of run_transitions.
+-- population_stability_index of the sizes of clusters, where half a row stands for no rows.
+-- match_sizes_by compares the size of a cluster with that of the cluster that continues it ('ids')
+-- or of the cluster with the same name ('names'). The other parameters are those of
+-- run_transitions.
 -- Examples:
 --   FROM clustereval.run_drift(night_1, night_2, id, cluster);
+--   FROM clustereval.run_drift(night_1, night_2, id, cluster, match_sizes_by := 'names');
 CREATE OR REPLACE MACRO clustereval.run_drift(
   tbl_before, tbl_after, id, cluster, threshold := 0.5, min_share := 0.0, partition_by := NULL,
-  noise := NULL, noise_as := NULL
+  noise := NULL, noise_as := NULL, match_sizes_by := 'ids'
 ) AS TABLE
   WITH __ce_ids AS (
     SELECT *
@@ -198,9 +248,12 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     __ce_common, old_set, new_set, n, partition_key, NULL, 'cluster', 'arithmetic', 1.0, TRUE
   ) AS agreement
     ON agreement.partition_key IS NOT DISTINCT FROM totals.partition_key
-  LEFT JOIN clustereval._size_stability(__ce_cells, __ce_totals) AS stability
+  LEFT JOIN clustereval._size_stability(
+    __ce_cells, __ce_overlaps, __ce_totals, match_sizes_by
+  ) AS stability
     ON stability.partition_key IS NOT DISTINCT FROM totals.partition_key
-  WHERE clustereval._check_options(
-      clustereval._valid_transition_options(noise, noise_as, threshold, min_share)
-    )
+  WHERE clustereval._check_options(clustereval._valid_drift_options(
+    match_sizes_by,
+    clustereval._valid_transition_options(noise, noise_as, threshold, min_share)
+  ))
   ORDER BY totals.partition_key ASC NULLS LAST;

@@ -378,6 +378,7 @@ COLUMNS_OF_RESULTS = {
     "external_findings": ("severity", "code", "value", "finding"),
     "cluster_error_table": ("label", "n", "expected_extra", "splitting_entropy"),
     "matching_report": ("n", "clustering_accuracy", "ceaf_f_score"),
+    "matching_table": ("label", "n", "recall", "precision"),
     "entity_resolution_estimates": ("metric", "value", "reason", "upper"),
 }
 

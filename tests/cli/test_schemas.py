@@ -98,7 +98,7 @@ def write_night_after(file: Path) -> Path:
 
 def options_of(name: str) -> tuple[str, ...]:
     command, variant = REPORTS[name].command, REPORTS[name].variant
-    if command in ("transitions", "graph", "profile"):
+    if command in ("transitions", "graph", "profile", "matching"):
         return ("--show", variant) if variant else ()
     values = {"confidence": "0.9", "labels-are-sample": "by_record"}
     return (f"--{variant}", values[variant]) if variant in values else ()

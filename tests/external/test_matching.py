@@ -1,4 +1,4 @@
-"""matching_report: every matching by brute force, another library's numbers, and hard tables."""
+"""matching_report and matching_table: every matching by brute force, other authors, hard tables."""
 
 from __future__ import annotations
 
@@ -321,6 +321,149 @@ def test_sides_exchange_precision_and_recall(engine: Engine) -> None:
             assert row[name] == pytest.approx(other[name], abs=1e-14)
 
 
+# The matching itself -------------------------------------------------------------------------
+
+Match = tuple[Any, Any, int, float | None, float | None]
+
+
+def first_best_matching(rows: Rows) -> list[Match]:
+    """The rows of matching_table, from all matchings in the order of labels and clusters."""
+    counts, of_label, of_cluster = (Counter(x) for x in (rows, *zip(*rows, strict=True)))
+    labels, clusters = sorted(of_label), [*sorted(of_cluster)]
+
+    def assign(place: int, taken: frozenset[Any]) -> tuple[int, tuple[int, ...]]:
+        """The best number of rows from this label on, negated, and the places of the clusters."""
+        if place == len(labels):
+            return 0, ()
+        found = []
+        for number, cluster in enumerate([*clusters, None]):
+            n = counts[labels[place], cluster]
+            if cluster is None or (n and cluster not in taken):
+                total, places = assign(place + 1, taken | {cluster})
+                found.append((total - n, (number, *places)))
+        return min(found)
+
+    places = assign(0, frozenset())[1]
+    matches: list[Match] = []
+    for u, number in zip(labels, places, strict=True):
+        v = clusters[number] if number < len(clusters) else None
+        n = counts[u, v]
+        matches.append((u, v, n, n / of_label[u], None if v is None else n / of_cluster[v]))
+    left = [v for number, v in enumerate(clusters) if number not in places]
+    return [*matches, *((None, v, 0, None, 0.0) for v in left)]
+
+
+def matching_tables(engine: Engine, labelings: list[Rows], **options: Any) -> list[list[Match]]:
+    rows = engine.table("matching_table", stacked(labelings), partition_by="run", **options)
+    names = ("label", "cluster", "n", "recall", "precision")
+    assert all(tuple(row) == ("run", *names) for row in rows)
+    found: list[list[Match]] = [[] for _ in labelings]
+    for run, *match in (row.values() for row in rows):
+        found[run].append(tuple(match))  # type: ignore[arg-type]
+    return found
+
+
+FEW_MATCHES: list[tuple[Rows, list[Match]]] = [
+    ([(0, 5)], [(0, 5, 1, 1.0, 1.0)]),
+    ([(0, 5), (1, 6), (1, 6)], [(0, 5, 1, 1.0, 1.0), (1, 6, 2, 1.0, 1.0)]),
+    # One cluster is left, then one label: of equal cells, the first one is matched.
+    ([(0, 5), (0, 6)], [(0, 5, 1, 0.5, 1.0), (None, 6, 0, None, 0.0)]),
+    ([(0, 5), (1, 5)], [(0, 5, 1, 1.0, 0.5), (1, None, 0, 0.0, None)]),
+    # A label and a cluster that share no row stay alone.
+    ([(0, 5), (0, 5), (0, 6), (1, 5)], [
+        (0, 5, 2, 2 / 3, 2 / 3), (1, None, 0, 0.0, None), (None, 6, 0, None, 0.0),
+    ]),
+    # Label 0 gets cluster 5 although label 1 loses cluster 5: both matchings have 2 rows.
+    ([(0, 5), (0, 6), (1, 5), (1, 6)], [(0, 5, 1, 0.5, 0.5), (1, 6, 1, 0.5, 0.5)]),
+]  # fmt: skip
+
+
+def test_the_matching_of_few_rows(engine: Engine) -> None:
+    cases = [rows for rows, _ in FEW_MATCHES]
+    assert matching_tables(engine, cases) == [wanted for _, wanted in FEW_MATCHES]
+    assert [first_best_matching(rows) for rows in cases] == [wanted for _, wanted in FEW_MATCHES]
+    assert engine.table("matching_table", frame_of([])) == []
+    [row] = engine.table("matching_table", frame_of([(0, 5)]))
+    assert row == {"label": 0, "cluster": 5, "n": 1, "recall": 1.0, "precision": 1.0}
+
+
+@batched
+@given(batches(SMALL))
+def test_the_first_of_all_best_matchings(engine: Engine, labelings: list[Rows]) -> None:
+    wanted = [first_best_matching(rows) for rows in labelings]
+    assert matching_tables(engine, labelings) == wanted
+
+
+def ties(draw: random.Random) -> Rows:
+    """Few rows of each of up to six labels and clusters, so that many matchings are best."""
+    n = draw.randint(2, 6)
+    return [(draw.randrange(n), draw.randrange(draw.randint(2, 6))) for _ in range(2 * n)]
+
+
+def square(draw: random.Random) -> Table:
+    n = draw.randint(2, 5)
+    return [[draw.randint(0, 5) for _ in range(n)] for _ in range(n)]
+
+
+def test_the_first_of_many_best_matchings(engine: Engine) -> None:
+    draw = random.Random(11)
+    labelings = [
+        *map(rows_of_weights, [ring(6), uniform(6, 5), [[1] * 6] * 5, [[1] * 4] * 6]),
+        # No label has rows in the cluster of its number, and all other cells are equal.
+        [(u, v) for u in range(5) for v in range(5) if u != v],
+        *(ties(draw) for _ in range(150)),
+        # If all clusters are matched, a label's gain can be negative.
+        *(rows_of_weights(square(draw)) for _ in range(100)),
+    ]  # fmt: skip
+    assert matching_tables(engine, labelings) == [*map(first_best_matching, labelings)]
+
+
+def test_the_matching_has_the_accuracy_of_the_report(engine: Engine) -> None:
+    draw = random.Random(8)
+    labelings = [
+        *map(rows_of_weights, HARD), unrelated(300, 60, 60, 1), unrelated(200, 30, 60, 2),
+        *(random_labeling(draw) for _ in range(50)),
+    ]  # fmt: skip
+    for rows, matches, report in zip(
+        labelings,
+        matching_tables(engine, labelings),
+        matching_reports(engine, labelings),
+        strict=True,
+    ):
+        total = sum(n for _, _, n, *_ in matches)
+        assert total == best_by_scipy(table_of(rows))  # type: ignore[arg-type]
+        assert total / len(rows) == report["clustering_accuracy"]
+        for side, column in ((0, "n_labels"), (1, "n_clusters")):
+            names = [match[side] for match in matches if match[side] is not None]
+            assert sorted(names) == sorted({row[side] for row in rows})
+            assert len(names) == report[column]
+
+
+def test_noise_in_the_matching(engine: Engine) -> None:
+    """Label 0 is matched with one of its noise rows, and the others are not listed."""
+    rows = [(0, -1), (0, -1), (1, -1), (1, 5), (1, 5)]
+    found = {
+        noise_as: matching_tables(engine, [rows], noise=-1, noise_as=noise_as)[0]
+        for noise_as in ("cluster", "drop", "singletons")
+    }
+    matched = (1, 5, 2, 2 / 3, 1.0)
+    assert found["cluster"] == [(0, -1, 2, 1.0, 2 / 3), matched]
+    assert found["drop"] == [(1, 5, 2, 1.0, 1.0)]
+    assert found["singletons"] == [(0, None, 1, 0.5, 1.0), matched]
+    # A cluster comes before a noise row with as many rows.
+    assert matching_tables(engine, [[(0, -1), (0, 5)]], noise=-1, noise_as="singletons") == [
+        [(0, 5, 1, 0.5, 1.0)]
+    ]
+
+
+def test_weights_and_missing_labels_in_the_matching(engine: Engine) -> None:
+    billion = 10**9
+    cells = [(0, 0, billion), (0, 1, billion - 1), (1, 0, billion - 1), (1, 1, billion - 3)]
+    frame = frame_of([*cells, (2, 2, 0), (None, 7, 1), (7, None, 1)], "weight")
+    rows = engine.table("matching_table", frame, weight="weight")
+    assert [tuple(row.values())[:3] for row in rows] == [(0, 1, billion - 1), (1, 0, billion - 1)]
+
+
 # Bounds of the solver ------------------------------------------------------------------------
 
 
@@ -330,6 +473,8 @@ def test_a_part_that_is_too_large(side: Engine) -> None:
     words = f"matching: expected at most 4000000 pairs .* got {n} labels x {n} clusters"
     with pytest.raises(Exception, match=words):
         side.table("matching_report", frame_of(rows))
+    with pytest.raises(Exception, match=words):
+        side.table("matching_table", frame_of(rows))
 
 
 def test_a_thousand_labels_by_another_thousand(side: Engine) -> None:
@@ -357,7 +502,7 @@ def test_searches_are_made_together(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(0)
     table = np.zeros((400, 400))
     np.add.at(table, (draw.integers(0, 400, 8000), draw.integers(0, 400, 8000)), 1)
-    assert linear_assignment._solve_table(table) == best_by_scipy(table.tolist())
+    assert linear_assignment._largest_weight(table) == best_by_scipy(table.tolist())
     assert 1 < len(searches) < 40
 
 

@@ -113,7 +113,7 @@ def test_elbow() -> None:
     assert [(row["k"], row["ssw"]) for row in rows] == [(1, 85.0), (2, 4.0), (3, 2.0)]
     assert [row["explained_variance"] for row in rows] == pytest.approx([0, 81 / 85, 83 / 85])
     criteria = ["calinski_harabasz_score", "davies_bouldin_score", "krzanowski_lai_index"]
-    last = ["hartigan_index", "jump"]
+    last = ["hartigan_index", "jump", "bic"]
     assert fields_of_panels(chart) == ["ssw", "explained_variance", *criteria, *last]
     cityblock = draw_chart("elbow_plot", distance="cityblock")
     assert "explained_variance" not in fields_of_panels(cityblock)
@@ -132,6 +132,7 @@ def test_the_choice_of_each_criterion_is_marked() -> None:
         "krzanowski_lai_index": "datum.k === 2",
         "hartigan_index": "datum.k === 2",
         "jump": "datum.k === 2",
+        "bic": "datum.k === 2",
     }
     choices = SWEEP.clustereval.elbow(["x"], "cluster", "k").clustereval.choose_k()
     for criterion, k in choices.select("criterion", "k").iter_rows():
@@ -139,7 +140,7 @@ def test_the_choice_of_each_criterion_is_marked() -> None:
             assert choices_of_panels(chart)[criterion] == f"datum.k === {k}"
     assert title_of(chart)[1:] == [
         "no knee by Kneedle",
-        "recommended by the others: k = 2 (4 criteria), 3 (1)",
+        "recommended by the others: k = 2 (5 criteria), 3 (1)",
     ]
 
 
@@ -619,7 +620,7 @@ def test_types_of_clusters(dtype: Any) -> None:
 
 WIDTHS: dict[str, list[Any]] = {
     "silhouette_plot": [420],
-    "elbow_plot": [230] * 7,
+    "elbow_plot": [230] * 8,
     "contingency_plot": [{"step": 80}],
     "centroid_plot": [420],
     "projection_plot": [420],

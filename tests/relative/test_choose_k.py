@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOTHING = dict.fromkeys(
     [
         *("calinski_harabasz_score", "davies_bouldin_score", "silhouette"),
-        *("krzanowski_lai_index", "hartigan_index", "jump"),
+        *("krzanowski_lai_index", "hartigan_index", "jump", "bic"),
         *("second_difference", "chord_distance", "kneedle"),
     ]
 )
@@ -46,6 +46,7 @@ CHOICES: dict[str, tuple[dict[str, list[Any]], tuple[Any, ...]]] = {
     "at most 10": ({"hartigan_index": [40.0, 10.0, 12.0, 3.0, None]}, (2, 10.0, 4, 3.0)),
     "never at most 10": ({"hartigan_index": [40.0, 11.0]}, (None, None, None, None)),
     "no positive jump": ({"jump": [0.0, -1.0]}, (None, None, None, None)),
+    "largest bic": ({"bic": [-90.0, -70.5, -71.0]}, (2, -70.5, 3, -71.0)),
     "jump": ({"jump": [0.5, -1.0, 0.2]}, (1, 0.5, 3, 0.2)),
     "straight": ({"second_difference": [None, 0.0, None]}, (None, None, None, None)),
     "below the chord": ({"chord_distance": [0.0, -0.1, 0.3]}, (3, 0.3, None, None)),
@@ -118,9 +119,9 @@ def test_choices_by_partition_with_gaps(engine: Engine) -> None:
         (None, "silhouette", 1, 0.9, 2, 0.8),
         (None, "gap", 2, 1.6, 1, 1.8),
     ]
-    assert len(rows) == 20
+    assert len(rows) == 22
     rows = engine.call("choose_k", sweep, partition_by="run")
-    assert [row["run"] for row in rows] == ["b"] * 9 + [None] * 9
+    assert [row["run"] for row in rows] == ["b"] * 10 + [None] * 10
 
 
 def test_a_gap_without_choice(engine: Engine) -> None:

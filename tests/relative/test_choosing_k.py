@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from kneed import KneeLocator
+from scipy.stats import multivariate_normal
 from sklearn.metrics import calinski_harabasz_score, davies_bouldin_score, silhouette_score
 
 import polars_clustereval as ce
@@ -106,6 +107,7 @@ def test_recommendations_on_iris(engine: Engine) -> None:
         "krzanowski_lai_index": (8, 2),
         "hartigan_index": (8, None),
         "jump": (8, 10),
+        "bic": (8, 9),
         "second_difference": (2, 3),
         "chord_distance": (3, 2),
         "kneedle": (3, 2),
@@ -288,6 +290,69 @@ def test_indices_are_as_defined(engine: Engine, dims: int) -> None:
             None if x is None else pytest.approx(x, rel=1e-7, abs=1e-7) for x in bends(curve)
         ]
         assert [row["chord_distance"] for row in table] == pytest.approx(chords(curve), abs=1e-12)
+
+
+def bic_by_definition(x: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> float:
+    """The log densities of the points in the Gaussian of their cluster, minus the penalty."""
+    n, dims = x.shape
+    clusters, sizes = np.unique(labels, return_counts=True)
+    centers = np.array([x[labels == cluster].mean(axis=0) for cluster in clusters])
+    own = np.searchsorted(clusters, labels)
+    variance = ((x - centers[own]) ** 2).sum() / (dims * (n - clusters.size))
+    densities = [
+        math.log(sizes[j] / n) + multivariate_normal(centers[j], variance).logpdf(point)
+        for point, j in zip(x, own, strict=True)
+    ]
+    # Shares of the clusters, which add up to 1, coordinates of the centers, and the variance.
+    n_parameters = (clusters.size - 1) + clusters.size * dims + 1
+    return math.fsum(densities) - n_parameters / 2 * math.log(n)
+
+
+def test_bic_by_the_density_of_each_point(engine: Engine) -> None:
+    for weights in (None, [1.0, 2.0, 3.0, 0.5]):
+        frame = iris_sweep().filter(pl.col("k").is_in([1, 2, 3, 7]))
+        rows = engine.call("elbow", frame, FLOWER, "cluster", "k", weights=weights)
+        for row, (_, part) in zip(rows, frame.group_by("k", maintain_order=True), strict=True):
+            x = part.select(FLOWER).to_numpy() * np.sqrt(weights or [1.0] * 4)
+            wanted = bic_by_definition(x, part["cluster"].to_numpy())
+            assert row["bic"] == pytest.approx(wanted, rel=1e-11)
+
+
+def two_pairs(*sweeps: tuple[int, ...]) -> pl.DataFrame:
+    """The points 0, 2, 9 and 11, in a clustering for each k."""
+    rows = [
+        (k, x, cluster)
+        for k, clusters in enumerate(sweeps, start=1)
+        for x, cluster in zip((0.0, 2.0, 9.0, 11.0), clusters, strict=True)
+    ]
+    return pl.DataFrame(rows, schema=["k", "x", "cluster"], orient="row")
+
+
+def test_bic_of_two_pairs(engine: Engine) -> None:
+    """By hand, in one dimension: the formula that Pelleg and Moore (2000) print."""
+    frame = two_pairs((0, 0, 0, 0), (0, 0, 1, 1), (0, 0, 1, 2), (0, 1, 2, 3))
+    found = [row["bic"] for row in engine.call("elbow", frame, ["x"], "cluster", "k")]
+    ln = math.log
+    assert found[:3] == pytest.approx([
+        -2 * ln(2 * math.pi * 85 / 3) - 3 / 2 - ln(4),
+        -4 * ln(2) - 2 * ln(2 * math.pi * 4 / 2) - 2 / 2 - 2 * ln(4),
+        2 * ln(2) - 4 * ln(4) - 2 * ln(2 * math.pi * 2) - 1 / 2 - 3 * ln(4),
+    ], rel=1e-13)  # fmt: skip
+    # Each point is its center: no variance.
+    assert found[3] is None
+
+
+def test_bic_that_is_undefined(engine: Engine) -> None:
+    frame = two_pairs((0, 0, 0, 0), (0, 0, 1, 1))
+    equal = frame.with_columns(x=pl.lit(3.0))
+    for points, options in (
+        (equal, {}), (frame, {"distance": "cityblock"}), (frame, {"center": "median"}),
+        (frame.group_by("k", maintain_order=True).head(1), {}),
+    ):  # fmt: skip
+        rows = engine.call("elbow", points, ["x"], "cluster", "k", **options)
+        assert [row["bic"] for row in rows] == [None, None]
+    rows = engine.call("elbow", frame, ["x"], "cluster", "k", distance="sqeuclidean")
+    assert None not in [row["bic"] for row in rows]
 
 
 def test_neighbors_that_are_missing(engine: Engine) -> None:

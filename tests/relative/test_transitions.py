@@ -448,7 +448,7 @@ def test_row_order_and_rows_without_a_cluster(engine: Engine) -> None:
 
 
 def test_names_are_only_names(engine: Engine) -> None:
-    """Other names in either run; the stability index alone compares names."""
+    """Other names in either run. Only ties in the stability index are decided by names."""
     found = pair_tables_by_variant(engine)
     plain, renamed = found["plain"], found["with other names"]
     key: Callable[[Row], Any] = lambda row: (row["part"], sort_key(row))  # noqa: E731

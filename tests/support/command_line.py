@@ -64,6 +64,7 @@ VARIANT_CALLS = {
         *("--labels-are-sample", "uniform"),
     ),
     "findings-vector": (IRIS, "--vector", "sepal_width", "--cluster", "kmeans"),
+    "matching-pairs": (*CALLS["matching"], "--show", "pairs"),
     "profile-association": (*CALLS["profile"], "--show", "association"),
     "stability": (RUNS, *_RUN_COLUMNS),
     "stability-reference": (RUNS, *_RUN_COLUMNS, "--reference", "k05-seed0"),

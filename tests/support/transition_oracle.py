@@ -161,10 +161,28 @@ def affected_ids_of(before: Run, after: Run) -> list[Row]:
     return rows
 
 
-def stability_index_of(before: Run, after: Run) -> float | None:
+def continued_clusters(before: Run, after: Run) -> dict[Any, Any]:
+    """The old cluster of each new one that continues it, among the links of a threshold of 0.5."""
+    pairs = link(before, after, Fraction(1, 2), Fraction(0)).pairs
+    old, new = members_by_cluster(before), members_by_cluster(after)
+    shared = {(i, j): len(old[i] & new[j]) for i, j in pairs}
+    best = {i: min((-shared[x], -len(new[x[1]]), x[1]) for x in pairs if x[0] == i)[-1]
+            for i, _ in pairs}  # fmt: skip
+    return {
+        j: i
+        for j in new
+        for _, _, i in sorted((-shared[x], -len(old[x[0]]), x[0]) for x in pairs if x[1] == j)[:1]
+        if best[i] == j
+    }
+
+
+def stability_index_of(before: Run, after: Run, match_sizes_by: str = "ids") -> float | None:
     """The population stability index, term by term in floating point."""
     if not (before and after):
         return None
+    if match_sizes_by == "ids":
+        names = continued_clusters(before, after)
+        after = {i: names.get(j, f"new {j}") for i, j in after.items()}
     terms = []
     for name in {*before.values(), *after.values()}:
         rows = [sum(cluster == name for cluster in run.values()) or 0.5 for run in (before, after)]

@@ -56,14 +56,13 @@ DRIFT = (
         name="population_stability_index",
         title="Population stability index (PSI)",
         definition="Change in the clusters' shares of the rows from one run to the next, with "
-        "clusters matched by name. The index is Σ (p − q) ln(p / q) over all cluster names, where "
-        "p and q are the cluster's shares of the rows in the two runs. A cluster that is missing "
-        "from a run counts as half a row.",
+        "clusters matched by their common ids. The index is Σ (p − q) ln(p / q) over all clusters, "
+        "where p and q are the cluster's shares of the rows in the two runs. A cluster without a "
+        "counterpart in a run counts as half a row. Another option matches clusters by name.",
         range="[0, ∞)",
         best="0",
-        meaning="change in sizes by name; 0.25 is a major change",
-        special_cases="NULL if either run is empty. The index is useful only if clusters keep "
-        "their names.",
+        meaning="change in cluster sizes; 0.25 is a major change",
+        special_cases="NULL if either run is empty.",
         source="Yurdakul and Naranjo (2020), Statistical properties of the population stability "
         "index, doi:10.21314/JRMV.2020.227.",
         differs="If a cluster is missing from a run, other implementations add a small share of "

@@ -12,6 +12,7 @@ from polars_clustereval import (
     external_label_report,
     external_report,
     matching_report,
+    matching_table,
     overlapping_report,
 )
 from polars_clustereval.base.counts import LABEL_COUNTS
@@ -129,6 +130,7 @@ _ESTIMATES = replace(
 
 _MATCHING = Report(
     command="matching",
+    show="indices",
     function=matching_report,
     description="the indices of the best one-to-one matching of labels and clusters",
     row_counts=("n", "n_dropped"),
@@ -140,6 +142,25 @@ _MATCHING = Report(
     comparison=(
         *("n", "n_clusters", "clustering_accuracy", "normalized_clustering_accuracy"),
         *("pair_sets_index", "ceaf_f_score"),
+    ),
+)
+
+_MATCHED_PAIRS = Report(
+    command="matching",
+    variant="pairs",
+    function=matching_table,
+    description="the matched pairs of a label and a cluster, and those without a match",
+    no_rows="no rows",
+    engine="polars",
+    heading=(("label", "cluster"),),
+    meanings=explain(
+        {
+            "label": "the label, NULL for a cluster without a match",
+            "cluster": "the cluster, NULL for a label without a match",
+            "n": "rows that both have in common",
+            "recall": ("1", "share of the rows with the label"),
+            "precision": ("1", "share of the rows in the cluster"),
+        }
     ),
 )
 
@@ -191,6 +212,7 @@ LABELS = (
     _RESOLUTION,
     _ESTIMATES,
     _MATCHING,
+    _MATCHED_PAIRS,
     _CLUSTER_REPORT,
     _LABEL_REPORT,
 )

@@ -247,6 +247,7 @@ _ELBOW = Report(
             "krzanowski_lai_index": ("high", "fall of ssw to k / fall to k + 1"),
             "hartigan_index": "above 10, another cluster is worth it",
             "jump": ("high", "rise of the transformed distortion from k - 1"),
+            "bic": ("high", "Bayesian information criterion of spherical Gaussians"),
             "second_difference": ("high", "how much less ssw falls after k than before it"),
             "chord_distance": ("high", "how far the curve is below its chord"),
             "kneedle": ("high", "the difference curve of Kneedle"),

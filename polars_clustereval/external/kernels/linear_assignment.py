@@ -51,12 +51,30 @@ def matched_weights(cells: Cells, n_problems: int) -> Floats:
     No row or column may belong to more than one problem. Raise an error if a connected part of
     the undecided cells is too large.
     """
-    matched, left = _decide_cells(cells)
+    matched, left = map(cells.take, _decide_cells(cells))
     totals = np.zeros(n_problems)
     np.add.at(totals, matched.problems, matched.weights)
     for part in _split_into_parts(left):
-        totals[part.problems[0]] += _solve_table(_make_table(part))
+        totals[left.problems[part[0]]] += _largest_weight(_make_table(left.take(part)))
     return totals
+
+
+def matched_cells(cells: Cells) -> Integers:
+    """Return the positions of the cells of a best matching for weights that are whole numbers.
+
+    Of several best matchings, the first row has the lowest column that it has in any of them, then
+    the second row, and so on. No row or column may belong to more than one problem. Raise an error
+    if a connected part of the undecided cells is too large.
+    """
+    matched, left = _decide_cells(cells, in_order=True)
+    chosen = [matched]
+    for part in _split_into_parts(cells.take(left)):
+        positions = left[part]
+        of_part = cells.take(positions)
+        column_of = _order_matches(_make_table(of_part))
+        rows, columns = (_number_values(values)[1] for values in of_part[1:3])
+        chosen.append(positions[column_of[rows] == columns])
+    return np.concatenate(chosen)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -64,19 +82,30 @@ def matched_weights(cells: Cells, n_problems: int) -> Floats:
 # ----------------------------------------------------------------------------------------------
 
 
-def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
-    """Return the cells known to be in a best matching, and the cells that are still undecided.
+def _decide_cells(cells: Cells, *, in_order: bool = False) -> tuple[Integers, Integers]:
+    """Return the positions of cells in a best matching, and those of cells still undecided.
 
     A cell is in a best matching if its weight is at least the sum of two other weights: the largest
     in the rest of its row and the largest in the rest of its column. Matching the row and the
     column of such a cell in any other way cannot increase the total weight. Removing the matched
-    rows and columns may make it possible to decide further cells.
+    rows and columns may make it possible to decide further cells. If `in_order` is True, only cells
+    of the matching that _order_matches chooses from the best ones are decided.
     """
     matched = [np.empty(0, np.int64)]
     left = np.arange(cells.weights.size)
     while left.size:
         _, rows, columns, weights = cells.take(left)
-        decided = left[weights >= _best_others(rows, weights) + _best_others(columns, weights)]
+        others = _best_others(rows, weights), _best_others(columns, weights)
+        is_decided = weights >= others[0] + others[1]
+        if in_order:
+            # If the weights are equal, another matching is as good. Its row or column can be given
+            # the first of its equal cells if nothing else is in the column or row of this cell.
+            is_decided &= (
+                (weights > others[0] + others[1])
+                | ((others[1] == 0) & _is_first_of_best(rows, columns, weights))
+                | ((others[0] == 0) & _is_first_of_best(columns, rows, weights))
+            )
+        decided = left[is_decided]
         if not decided.size:
             break
         # If two decided cells are in the same row, their weights are equal, and no other row has
@@ -89,7 +118,15 @@ def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
             _is_member(rows, cells.rows[decided]) | _is_member(columns, cells.columns[decided])
         )
         left = left[is_free]
-    return cells.take(np.concatenate(matched)), cells.take(left)
+    return np.concatenate(matched), left
+
+
+def _is_first_of_best(lines: Integers, places: Integers, weights: Floats) -> Booleans:
+    """Return a mask that is True for the first place of the largest weight in its line."""
+    order = np.lexsort((places, -weights, lines))
+    is_first = np.zeros(lines.size, np.bool_)
+    is_first[order[np.unique(lines[order], return_index=True)[1]]] = True
+    return is_first
 
 
 def _is_member(lines: Integers, chosen: Integers) -> Booleans:
@@ -121,8 +158,8 @@ def _best_others(lines: Integers, weights: Floats) -> Floats:
 # ----------------------------------------------------------------------------------------------
 
 
-def _split_into_parts(cells: Cells) -> Iterator[Cells]:
-    """Yield the cells of each part.
+def _split_into_parts(cells: Cells) -> Iterator[Integers]:
+    """Yield the positions of the cells of each part.
 
     Cells in the same row or column belong to the same part.
     """
@@ -131,7 +168,7 @@ def _split_into_parts(cells: Cells) -> Iterator[Cells]:
     parts = _number_parts(cells)
     order = np.argsort(parts, kind="stable")
     bounds = np.flatnonzero(np.diff(parts[order])) + 1
-    yield from map(cells.take, np.split(order, bounds))
+    yield from np.split(order, bounds)
 
 
 def _number_parts(cells: Cells) -> Integers:
@@ -157,13 +194,13 @@ def _number_values(values: Integers) -> tuple[Integers, Integers]:
 
 
 def _make_table(part: Cells) -> Floats:
-    """Return the weights of a part as a table, transposed if it has more rows than columns."""
+    """Return the weights of a part as a table."""
     (labels, rows), (clusters, columns) = map(_number_values, part[1:3])
     if labels.size * clusters.size > MAX_PART_CELLS:
         raise ClusterEvalError(_part_error(labels, clusters))
     table = np.zeros((labels.size, clusters.size))
     table[rows, columns] = part.weights
-    return table if labels.size <= clusters.size else np.ascontiguousarray(table.T)
+    return table
 
 
 def _part_error(labels: NDArray[Any], clusters: NDArray[Any]) -> str:
@@ -180,8 +217,8 @@ def _part_error(labels: NDArray[Any], clusters: NDArray[Any]) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
-def _solve_table(weights: Floats) -> float:
-    """Return the total weight of a best matching in a table with no more rows than columns.
+def _solve_table(weights: Floats) -> tuple[Floats, Integers]:
+    """Return the prices and each row's column, for a table with no more rows than columns.
 
     This function uses the Hungarian method. Each column has a price, which is 0 as long as the
     column is free. A row's gain from a column is the weight of this pair in the table minus the
@@ -201,7 +238,14 @@ def _solve_table(weights: Floats) -> float:
         _hand_over(origins, np.flatnonzero((row_of < 0) & (distances == length)), column_of, row_of)
         own = weights[rows, column_of] - prices[column_of]
         gains = np.where(column_of < 0, gains - length, own)
-    return float(weights[rows, column_of].sum())
+    return prices, column_of
+
+
+def _largest_weight(table: Floats) -> float:
+    """Return the total weight of a best matching."""
+    weights = table if table.shape[0] <= table.shape[1] else np.ascontiguousarray(table.T)
+    _, column_of = _solve_table(weights)
+    return float(weights[np.arange(column_of.size), column_of].sum())
 
 
 def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
@@ -287,3 +331,62 @@ def _hand_over(origins: Integers, ends: Integers, column_of: Integers, row_of: I
             is_taken[rows] = True
             column_of[rows] = columns
             row_of[columns] = rows
+
+
+# ----------------------------------------------------------------------------------------------
+# One of several best matchings
+# ----------------------------------------------------------------------------------------------
+
+
+def _exchangeable_matches(table: Floats) -> tuple[Booleans, Integers]:
+    """Return which matches are in some best matching, and each row's column in one of them.
+
+    A row or a column without a match is matched with its twin. The twins come after all columns and
+    rows, so for a table (m, n), the results have the shapes (m + n, m + n) and (m + n,). Twins are
+    matched with each other if their rows and columns can be. A row and a column can be matched if
+    the weight of their cell is the sum of their values, which are gains and prices of the Hungarian
+    method. A row or column of value 0 can be without a match.
+    """
+    n_rows, n_columns = table.shape
+    weights = table if n_rows <= n_columns else np.ascontiguousarray(table.T)
+    prices, places = _solve_table(weights)
+    lines = np.arange(places.size)
+    gains = weights[lines, places] - prices[places]
+    # If all columns are taken, a gain can be negative.
+    shift = min(gains.min(), 0.0)
+    sides = (lines, gains - shift), (places, prices + shift)
+    (rows, of_row), (columns, of_column) = sides if weights is table else sides[::-1]
+    tight = (table > 0) & (table == of_row[:, None] + of_column)
+    options = np.block([[tight, np.diag(of_row == 0)], [np.diag(of_column == 0), tight.T]])
+    held = np.concatenate([np.arange(n_rows) + n_columns, np.arange(n_columns)])
+    is_matched = table[rows, columns] > 0
+    held[rows[is_matched]] = columns[is_matched]
+    held[columns[is_matched] + n_rows] = rows[is_matched] + n_columns
+    return options, held
+
+
+def _order_matches(table: Floats) -> Integers:
+    """Return each row's column in one of the best matchings; for a row without a match, its twin.
+
+    The first row has the lowest column that it has in any best matching, then the second row, and
+    so on. Each row that has an option below its column searches for columns that can be given up:
+    its own, then those whose row has a column that can be given up as another option.
+    """
+    options, held = _exchangeable_matches(table)
+    for row in range(table.shape[0]):
+        own, lower = int(held[row]), np.flatnonzero(options[row, : held[row]]).tolist()
+        is_open, given_up = np.arange(held.size) > row, [own] if lower else []
+        # For each column that is given up, its row, and the column that this row takes.
+        takers: dict[int, tuple[int, int]] = {}
+        for column in given_up:
+            found = np.flatnonzero(is_open & options[:, column]).tolist()
+            is_open[found] = False
+            columns = held[found].tolist()
+            takers.update(zip(columns, ((taker, column) for taker in found), strict=True))
+            given_up.extend(columns)
+        taker, column = row, next((x for x in lower if x in takers), own)
+        while column != own:
+            held[taker] = column
+            taker, column = takers[column]
+        held[taker] = own
+    return held
