@@ -80,6 +80,12 @@ SQL: dict[str, Plan] = {
     "FROM centroids(points, [x, y], cluster)": Plan(2, 20),
     "FROM neighbor_report(points, [x, y], cluster)": Plan(4, 36),
     "FROM silhouette_score(points, [x, y], cluster, distance := 'sqeuclidean')": Plan(3, 36),
+    "FROM external_differences(points, label, cluster, run)": Plan(1, 1),
+    # However many clusterings there are.
+    "FROM compare_clusterings(points, [cluster], label)": Plan(1, 1),
+    "FROM compare_clusterings(points, [cluster, run, x % 7], label)": Plan(1, 1),
+    "FROM compare_clusterings(points, [cluster], vector := [x, y])": Plan(2, 20),
+    "FROM compare_clusterings(points, [cluster, run, label], vector := [x, y])": Plan(2, 20),
 }
 
 
