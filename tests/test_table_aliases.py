@@ -32,6 +32,8 @@ QUALIFIER = re.compile(r"(?<![\w.\])])(?!clustereval\.)([a-z]\w*)\.(?:[a-z_]\w*|
 RELATIVE = registry.tables(
     "runs", "runs and one of them", "paired labels", "several clusterings", "resamples"
 )
+#: Called with a list of columns.
+OF_CLUSTERINGS = registry.tables("several clusterings")
 #: Called with the same table for nodes and edges, whose ends are the columns id and label.
 OF_GRAPHS = registry.tables("graph")
 #: Called with the same table twice, and these columns.
@@ -80,6 +82,8 @@ def columns_of(table: str) -> tuple[str, ...]:
         return OF_TWO_TABLES[table]
     if table in OF_GRAPHS:
         return ("id", "cluster", "label", "weight")
+    if table in OF_CLUSTERINGS:
+        return ("cluster", "label")
     return tuple(column for column in registry.given(table) if isinstance(column, str))
 
 
@@ -92,6 +96,8 @@ def rows_under_names(
     given = ", ".join(quoted_names[name] for name in columns_of(table))
     if table == "cluster_stability":
         given += ", 1"
+    if table in OF_CLUSTERINGS:
+        given = f"[{quoted_names['cluster']}], {quoted_names['label']}"
     by = "" if table in RELATIVE else f", partition_by := {quoted_names['run']}"
     views = f'"{view}", "{view}"' if table in OF_TWO_TABLES else f'"{view}"'
     if table in OF_GRAPHS:
@@ -100,7 +106,9 @@ def rows_under_names(
         )
         given = f'{node}, {cluster}, "{view}", {node}, {end}, weight := {weight}'
     call = f"clustereval.{table}({views}, {given}{by})"
-    rows = con.execute(f"FROM {call}").fetchall()
+    # The name of a column is a value there.
+    shown = "* EXCLUDE (clustering)" if table in OF_CLUSTERINGS else "*"
+    rows = con.execute(f"SELECT {shown} FROM {call}").fetchall()
     con.execute(f'DROP TABLE "{view}"')
     return rows
 
@@ -209,7 +217,7 @@ def test_places_where_a_table_is_hidden_are_seen(body: str) -> None:
 # Names in reach of the user's table and expressions -----------------------------------------------
 
 #: Macros that take rows from a door before it has renamed their columns.
-IN_DOORS = ("_flag_groups", "_check_record_ids")
+IN_DOORS = ("_flag_groups", "_check_record_ids", "_scoped_groups")
 
 
 def mentions(node: exp.Expression, names: Collection[str]) -> bool:

@@ -64,12 +64,12 @@ CREATE OR REPLACE MACRO clustereval._clustering_profiles(
   FROM __ce_keyed AS own
   WHERE own.n > 0;
 
--- One row, the names of the clusterings, a list; NULL if one of them is an expression.
+-- One row, __ce_names, the names of the clusterings, a list; NULL if one of them is an expression.
 CREATE OR REPLACE MACRO clustereval._clustering_names(tbl, clusters) AS TABLE
   SELECT
     clustereval._coordinate_names(
       clustereval._vector_text(concat('', alias(any_value(clusters))))
-    ) AS names
+    ) AS __ce_names
   FROM query_table(tbl)
   WHERE FALSE;
 
@@ -343,7 +343,7 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
   )
   SELECT
     own.partition_key,
-    COALESCE(names.names[own.run_no], concat('clustering ', own.run_no)) AS clustering,
+    COALESCE(names.__ce_names[own.run_no], concat('clustering ', own.run_no)) AS clustering,
     own.n,
     clustereval._ratio(own.n, total.n_rows) AS coverage,
     own.n_clusters,
