@@ -101,7 +101,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/held_out.md": 1,
         "docs/index.md": 2,
         "docs/label_sample.md": 1,
-        "docs/matching.md": 1,
+        "docs/matching.md": 2,
         "docs/migration.md": 2,
         "docs/overlapping.md": 1,
         "docs/plots.md": 8,
