@@ -79,12 +79,12 @@ def _read_clusterings(lazy: pl.LazyFrame, given: Column | Sequence[Column]) -> d
     fields = {name: pl.struct(*columns).struct.field(name) for name in names}
     for field in fields.values():
         check_groupable(lazy, field, "cluster")
-    _check_one_type(dict(lazy.select(**fields).collect_schema()))
-    return fields
+    shared = _find_one_type(dict(lazy.select(**fields).collect_schema()))
+    return {name: field.cast(shared) for name, field in fields.items()}
 
 
-def _check_one_type(types: dict[str, pl.DataType]) -> None:
-    """Raise an error unless all types are equal, or all are types of whole numbers."""
+def _find_one_type(types: dict[str, pl.DataType]) -> pl.DataType:
+    """Return the type of all columns, or one that holds the whole numbers of different types."""
     first, dtype = next(iter(types.items()))
     for name, other in types.items():
         if other != dtype and not (other.is_integer() and dtype.is_integer()):
@@ -92,6 +92,9 @@ def _check_one_type(types: dict[str, pl.DataType]) -> None:
                 f"clusters: expected columns of one type, got {dtype} for {first} and {other} for "
                 f"{name}; cast one of them"
             )
+    if all(other == dtype for other in types.values()):
+        return dtype
+    return pl.Int128() if {pl.UInt64, pl.Int128} & {*types.values()} else pl.Int64()
 
 
 def _all_score(clusters: Sequence[pl.Expr], options: LabelOptions, dtype: pl.DataType) -> pl.Expr:
@@ -182,7 +185,8 @@ def _score_points(
 ) -> pl.LazyFrame:
     """Return counts and scores of points by partition, run_no and common, as in _scoped_table.
 
-    Columns other than the coordinates have names that no coordinate has.
+    n_points counts the points that are left out as well. Columns other than the coordinates have
+    names that no coordinate has.
     """
     # Names the user's columns; the tables below get them without the rest of the frame.
     check_vector(lazy, vector, pl.lit(True))
@@ -208,11 +212,13 @@ def _score_points(
         "missing": missing,
     }
     report = internal_report(rows, columns, "__ce_cluster", **arguments)
+    left_out = ["n_noise"] if options.noise_as == "drop" else []
     silhouettes = silhouette_score(rows, columns, "__ce_cluster", method="simplified", **arguments)
     scored = join_partitions(report, by, silhouettes.select(*by, "silhouette"))
     return scored.select(
         *(pl.col(x).alias(name) for name, x in hidden.items()),
         *(pl.col(name).alias(f"points_{name}") for name in _OWN_COUNTS),
+        pl.sum_horizontal("n", "n_dropped", *left_out).alias("n_points"),
         *(pl.col(x).alias(name) for name, x in _POINT_SCORES.items()),
     )
 
@@ -222,8 +228,14 @@ def _add_point_scores(scoped: pl.LazyFrame, of_points: pl.LazyFrame, by: list[st
     joined = scoped.join(of_points, on=by, how="left", nulls_equal=True)
     has_labels = pl.col("n") > 0
     return joined.with_columns(
-        pl.when(has_labels).then(name).otherwise(pl.col(f"points_{name}").fill_null(0)).alias(name)
-        for name in _OWN_COUNTS
+        pl.when(~has_labels).then("n_points").alias("n_points"),
+        *(
+            pl.when(has_labels)
+            .then(name)
+            .otherwise(pl.col(f"points_{name}").fill_null(0))
+            .alias(name)
+            for name in _OWN_COUNTS
+        ),
     ).drop(f"points_{name}" for name in _OWN_COUNTS)
 
 
@@ -242,14 +254,15 @@ def _rank(scoped: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     )
     rows = own.join(common, on=by, nulls_equal=True)
     deciding = ("adjusted_rand_score", "simplified_silhouette")
-    # NULLs are last, and a rank of structs compares their fields in order.
+    # NULLs are last, and a rank of structs compares their fields in order. Equal scores may differ
+    # by rounding errors.
     keys_of_order = {
         suffix: pl.struct(
             term
             for name in deciding
             for term in (
                 pl.col(name + suffix).is_null().alias(f"{name}_missing"),
-                -pl.col(name + suffix).fill_null(0.0),
+                -pl.col(name + suffix).fill_null(0.0).round(12),
             )
         )
         for suffix in ("_common", "")
@@ -333,7 +346,10 @@ def _remark() -> pl.Expr:
         pl.when((pl.col("place") > 1) & (upper >= 0)).then(
             pl.lit("not told apart from the best: the interval of the difference holds 0")
         ),
-        pl.when(pl.col("own_rank") != pl.col("common_rank")).then(
+        pl.when((pl.col("n") > 0) & (pl.col("n_common") == 0))
+        .then(pl.lit("no row is scored by all clusterings, so they are in the given order"))
+        .when(pl.col("own_rank") != pl.col("common_rank"))
+        .then(
             pl.format(
                 "number {} by its own {} rows, but number {} by the {} rows that all score",
                 *("own_rank", "n", "common_rank", "n_common"),
@@ -386,8 +402,8 @@ def compare_clusterings(
     frame : DataFrame or LazyFrame
         The rows to evaluate. A LazyFrame is streamed when you collect the result.
     clusters : list of str or Expr
-        One column of clusters for each clustering. All columns have the same type. A selector of
-        several columns is also allowed.
+        One column of clusters for each clustering. All columns have the same type, or whole
+        numbers. A selector of several columns is also allowed.
     label : str or Expr, optional
         True class, of any type that can be grouped. Rows without a label are left out of the scores
         of labels. Pass label, vector or both.
@@ -397,6 +413,7 @@ def compare_clusterings(
         times.
     distance, missing : as in internal_report
     weight, partition_by : as in external_report
+        Weights do not count in the scores of points, nor in the counts if there are no labels.
     noise : object, optional
         The value that marks noise in all columns of clusters.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
@@ -428,8 +445,9 @@ def compare_clusterings(
           columns that end in _common are the scores of the common rows. All six are NULL without
           vectors.
         * remark tells that a clustering is not told apart from the best one, because the interval
-          of the difference of the adjusted Rand indices holds 0, or that the order would be
-          different if each clustering were scored on its own rows. Otherwise, it is NULL.
+          of the difference of the adjusted Rand indices holds 0, that no row is scored by all
+          clusterings, or that the order would be different if each clustering were scored on its
+          own rows. Otherwise, it is NULL.
 
         The best clustering has the highest adjusted_rand_score_common, or without labels the
         highest simplified_silhouette_common. Ties are in the order of `clusters`. If there are no
@@ -487,7 +505,8 @@ def compare_clusterings(
     report = score_partitions(table, scores, adjusted=True).cache()
     scoped = report.rename({"total": "n"}).select(*table.keys, *_OWN_COUNTS, *scores)
     if vector is None:
-        scoped = scoped.with_columns(pl.lit(None, pl.Float64).alias(x) for x in _POINT_SCORES)
+        nothing = (pl.lit(None, pl.Float64).alias(x) for x in _POINT_SCORES)
+        scoped = scoped.with_columns(*nothing, n_points=None)
     else:
         of_points = _score_points(lazy, vector, fields, keys, options, distance, missing)
         scoped = _add_point_scores(scoped, of_points, list(table.keys))
@@ -497,7 +516,7 @@ def compare_clusterings(
     names = pl.lit(list(fields), pl.List(pl.String))
     found = join_partitions(found, list(keys), _count_rows(profiles)).with_columns(
         clustering=names.list.get(pl.col("run_no")),
-        coverage=ratio(pl.col("n"), pl.col("n_rows")),
+        coverage=ratio(pl.col("n"), pl.coalesce("n_points", "n_rows")),
         remark=_remark(),
     )
     found = found.sort(*keys, "place", nulls_last=True).select(*keys, *_COMPARED)

@@ -104,10 +104,10 @@ CREATE OR REPLACE MACRO clustereval._scoped_groups(runs, noise, noise_as) AS TAB
   )
   SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
 
--- One row per scope, as in _scoped_groups, if there are vectors: scope; n, n_noise, n_clusters; and
--- the scores silhouette (by the centers
--- of clusters), davies_bouldin and calinski_harabasz. The table is read a fixed number of times,
--- however many clusterings there are.
+-- One row per scope, as in _scoped_groups, if there are vectors: scope; n, n_noise, n_clusters;
+-- n_points, with those that are left out; and the scores silhouette (by the centers of clusters),
+-- davies_bouldin and calinski_harabasz. The table is read a fixed number of times, however many
+-- clusterings there are.
 CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
   tbl, clusters, vector, distance, partition_by, noise, noise_as, missing
 ) AS TABLE
@@ -145,6 +145,8 @@ CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
   )
   SELECT
     report.partition_key AS scope, report.n, report.n_noise, report.n_clusters,
+    report.n + report.n_dropped
+      + CASE WHEN noise_as = 'drop' THEN report.n_noise ELSE 0 END AS n_points,
     scored.silhouette,
     report.davies_bouldin_score AS davies_bouldin,
     report.calinski_harabasz_score AS calinski_harabasz
@@ -153,7 +155,7 @@ CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
 
 -- One row per partition and clustering: partition_key, run_no, and both the scores of its own rows
 -- (own_...) and those of the common rows (common_...); n, n_noise and n_clusters of its own rows;
--- n_common; place, 1 for the best clustering, by the adjusted Rand index, or without labels by the
+-- n_points, NULL with labels; n_common; place, 1 for the best clustering, by the adjusted Rand index, or without labels by the
 -- silhouette, of the common rows, and then by run_no; common_rank and own_rank, its ranks by these
 -- scores of the common rows and of its own rows; best_no, the run_no of the best clustering; and
 -- rand_difference and information_difference, to the best one on the common rows. report: rows of
@@ -169,13 +171,17 @@ CREATE OR REPLACE MACRO clustereval._rank_clusterings(report, point_scores) AS T
       CASE WHEN one.n = 0 THEN COALESCE(two.n_clusters, 0) ELSE one.n_clusters END AS n_clusters,
       one.adjusted_rand_score AS adjusted_rand,
       one.adjusted_mutual_info_score AS adjusted_mutual_info,
-      two.silhouette, two.davies_bouldin, two.calinski_harabasz
+      CASE WHEN one.n = 0 THEN two.n_points END AS n_points,
+      two.silhouette, two.davies_bouldin, two.calinski_harabasz,
+      -- Equal scores may differ by rounding errors.
+      ROUND(one.adjusted_rand_score, 12) AS rand_rounded,
+      ROUND(two.silhouette, 12) AS silhouette_rounded
     FROM query_table(report) AS one
     LEFT JOIN query_table(point_scores) AS two ON two.scope = one.partition_key
   ),
   ordered AS (
     SELECT
-      own.partition_key, own.run_no, own.n, own.n_noise, own.n_clusters,
+      own.partition_key, own.run_no, own.n, own.n_noise, own.n_clusters, own.n_points,
       own.adjusted_rand AS own_rand,
       own.adjusted_mutual_info AS own_information,
       own.silhouette AS own_silhouette,
@@ -190,16 +196,16 @@ CREATE OR REPLACE MACRO clustereval._rank_clusterings(report, point_scores) AS T
       row_number() OVER (
         PARTITION BY own.partition_key
         ORDER BY
-          common.adjusted_rand DESC NULLS LAST, common.silhouette DESC NULLS LAST,
+          common.rand_rounded DESC NULLS LAST, common.silhouette_rounded DESC NULLS LAST,
           own.run_no ASC NULLS LAST
       ) AS place,
       rank() OVER (
         PARTITION BY own.partition_key
-        ORDER BY common.adjusted_rand DESC NULLS LAST, common.silhouette DESC NULLS LAST
+        ORDER BY common.rand_rounded DESC NULLS LAST, common.silhouette_rounded DESC NULLS LAST
       ) AS common_rank,
       rank() OVER (
         PARTITION BY own.partition_key
-        ORDER BY own.adjusted_rand DESC NULLS LAST, own.silhouette DESC NULLS LAST
+        ORDER BY own.rand_rounded DESC NULLS LAST, own.silhouette_rounded DESC NULLS LAST
       ) AS own_rank
     FROM joined AS own
     JOIN joined AS common
@@ -269,7 +275,8 @@ CREATE OR REPLACE MACRO clustereval._errors_to_best(
   SELECT * FROM clustereval._difference_errors(cells, influences, gradients);
 
 -- What a reader of compare_clusterings should know of a row, or NULL: that a clustering is not told
--- apart from the best one, or that it is not in the place where its own rows would put it.
+-- apart from the best one, that no row decides the order, or that it is not in the place where its
+-- own rows would put it.
 CREATE OR REPLACE MACRO clustereval._comparison_remark(
   place, own_rank, common_rank, upper, n, n_common
 ) AS
@@ -279,6 +286,8 @@ CREATE OR REPLACE MACRO clustereval._comparison_remark(
       THEN 'not told apart from the best: the interval of the difference holds 0'
     END,
     CASE
+      WHEN n > 0 AND n_common = 0
+      THEN 'no row is scored by all clusterings, so they are in the given order'
       WHEN own_rank <> common_rank
       THEN concat(
         'number ', own_rank, ' by its own ', n, ' rows, but number ', common_rank, ' by the ',
@@ -345,7 +354,7 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
     own.partition_key,
     COALESCE(names.__ce_names[own.run_no], concat('clustering ', own.run_no)) AS clustering,
     own.n,
-    clustereval._ratio(own.n, total.n_rows) AS coverage,
+    clustereval._ratio(own.n, COALESCE(own.n_points, total.n_rows)) AS coverage,
     own.n_clusters,
     own.n_noise,
     own.n_common,

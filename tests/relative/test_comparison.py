@@ -95,9 +95,7 @@ def test_scores_of_labels_by_scikit_learn(engine: Engine) -> None:
 
 
 def test_scores_of_points_by_scikit_learn(engine: Engine) -> None:
-    rows = (
-        call(engine, ROWS, None, ["x", "y"], **DROP) if engine.name != "duckdb" else by_sql(engine)
-    )
+    rows = of_points(engine, ROWS, ", ".join(RUNS), **DROP)
     common = ROWS.filter(pl.col("picky") >= 0)
     best = [row["simplified_silhouette_common"] for row in rows]
     assert best == sorted(best, reverse=True)
@@ -120,18 +118,6 @@ def test_scores_of_points_by_scikit_learn(engine: Engine) -> None:
             common.height,
             None,
         )
-
-
-def by_sql(engine: Engine) -> list[Row]:
-    """Without labels: the vector by its name, which the calls of the engine do not write."""
-    query = (
-        "FROM clustereval.compare_clusterings(assignments, [good, split, picky, coarse], "
-        "vector := [x, y], noise := -1, noise_as := 'drop')"
-    )
-    return [
-        {name: x for name, x in row.items() if name != "partition_key"}
-        for row in engine.ask(query, assignments=ROWS)
-    ]
 
 
 def test_differences_are_those_of_two_clusterings(engine: Engine) -> None:
@@ -218,6 +204,64 @@ def test_rows_without_labels_or_clusters(engine: Engine) -> None:
     for row in call(engine, nothing, "label"):
         assert (row["n"], row["adjusted_rand_score"], row["remark"]) == (0, None, None)
     assert call(engine, ROWS.clear(), "label") == []
+
+
+def of_points(engine: Engine, frame: pl.DataFrame, runs: str, **options: Any) -> list[Row]:
+    """Without labels: the vector by its name, which the calls of the engine do not write."""
+    if engine.name != "duckdb":
+        given = runs.split(", ")
+        return engine.call("compare_clusterings", frame, given, vector=["x", "y"], **options)
+    more = "".join(
+        f", {name} := {x if name == 'weight' else repr(x)}" for name, x in options.items()
+    )
+    query = f"FROM clustereval.compare_clusterings(assignments, [{runs}], vector := [x, y]{more})"
+    rows = engine.ask(query, assignments=frame)
+    return [{name: x for name, x in row.items() if name != "partition_key"} for row in rows]
+
+
+def test_equal_clusterings_are_in_the_given_order(engine: Engine) -> None:
+    """Their scores of points differ by rounding errors, which must not decide."""
+    runs = ["coarse", "good", *(f"copy{i}" for i in range(6))]
+    frame = ROWS.with_columns(pl.col("good").alias(name) for name in runs[2:])
+    rows = of_points(engine, frame, ", ".join(runs))
+    found = [row["clustering"] for row in rows if row["clustering"] != "coarse"]
+    assert found == runs[1:]
+    assert {row["remark"] for row in rows} == {None}
+
+
+def test_weights_do_not_count_without_labels(engine: Engine) -> None:
+    frame = ROWS.with_columns(w=pl.lit(3))
+    found = by_name(of_points(engine, frame, "good, picky", weight="w", **DROP))
+    picky = ROWS.filter(pl.col("picky") >= 0).height
+    assert (found["good"]["n"], found["good"]["coverage"]) == (600, 1)
+    assert found["picky"]["n"] == picky
+    assert found["picky"]["coverage"] == pytest.approx(picky / 600, rel=1e-15)
+
+
+def test_no_row_that_all_score(engine: Engine) -> None:
+    """No row decides the order, so no place is better than another one."""
+    halves = ROWS.with_columns(
+        good=pl.when(pl.col("part") == 0).then("good"),
+        split=pl.when(pl.col("part") == 1).then("split"),
+    )
+    rows = call(engine, halves, "label")
+    assert [row["clustering"] for row in rows] == RUNS
+    assert {row["n_common"] for row in rows} == {0}
+    words = "no row is scored by all clusterings, so they are in the given order"
+    assert {row["remark"] for row in rows} == {words}
+
+
+def test_whole_numbers_of_different_types(engine: Engine) -> None:
+    """The noise value need not have the type of the first column, and large ones are exact."""
+    narrow = ROWS.with_columns(
+        pl.col("good").cast(pl.UInt8),
+        pl.col("split").cast(pl.Int32),
+        large=pl.col("label").cast(pl.UInt64) + 2**63,
+    )
+    found = call(engine, narrow, "label", **DROP)
+    assert_rows(found, call(engine, ROWS, "label", **DROP))
+    large = engine.call("compare_clusterings", narrow, ["picky", "large"], "label", **DROP)
+    assert (large[0]["clustering"], large[0]["adjusted_rand_score"]) == ("large", 1)
 
 
 def test_columns_by_a_selector_or_an_expression() -> None:
