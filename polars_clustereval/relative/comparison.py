@@ -192,16 +192,25 @@ def _score_points(
     check_vector(lazy, vector, pl.lit(True))
     clusters = list(fields.values())
     dtype = lazy.select(clusters[0].alias("cluster")).collect_schema()["cluster"]
-    scopes = pl.when(_all_score(clusters, options, dtype)).then([False, True]).otherwise([False])
+    all_score = _all_score(clusters, options, dtype)
     hidden = {name: f"__ce_{name}" for name in (*keys, "run_no", "common")}
     coordinates = [vector] if isinstance(vector, str | pl.Expr) else list(vector)
     points = lazy.select(
         *coordinates,
         *(x.name.prefix("__ce_") for x in (*key_columns(keys), *_unfold(clusters))),
-        __ce_common=scopes,
+        __ce_common=all_score,
+    )
+    # If all rows are common, one scope has the scores of both. The order of the rows stays, because
+    # singletons are told apart by the numbers of their rows.
+    common = points.select(are_common=pl.col("__ce_common").all()).cache()
+    are_common = pl.col("are_common")
+    points = points.join(common, how="cross", maintain_order="left").with_columns(
+        __ce_common=pl.when(pl.col("__ce_common") & ~are_common)
+        .then([False, True])
+        .otherwise([False])
     )
     given = lazy.select(*coordinates).collect_schema().names()
-    rows = points.explode("__ce_run_no", "__ce_cluster").explode("__ce_common")
+    rows = points.drop("are_common").explode("__ce_run_no", "__ce_cluster").explode("__ce_common")
     columns: Any = given if len(given) > 1 or not isinstance(vector, str | pl.Expr) else given[0]
     by = list(hidden.values())
     arguments: dict[str, Any] = {
@@ -215,7 +224,10 @@ def _score_points(
     left_out = ["n_noise"] if options.noise_as == "drop" else []
     silhouettes = silhouette_score(rows, columns, "__ce_cluster", method="simplified", **arguments)
     scored = join_partitions(report, by, silhouettes.select(*by, "silhouette"))
-    return scored.select(
+    scored = scored.join(common, how="cross").with_columns(
+        __ce_common=pl.when(are_common).then([False, True]).otherwise(pl.concat_list("__ce_common"))
+    )
+    return scored.explode("__ce_common").select(
         *(pl.col(x).alias(name) for name, x in hidden.items()),
         *(pl.col(name).alias(f"points_{name}") for name in _OWN_COUNTS),
         pl.sum_horizontal("n", "n_dropped", *left_out).alias("n_points"),

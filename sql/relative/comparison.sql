@@ -118,10 +118,15 @@ CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
     FROM query_table(tbl)
     WHERE coalesce(alias(vector), '') <> 'CAST(NULL AS DOUBLE[])'
   ),
+  -- Whether all rows are common, so that one scope has the scores of both.
+  rows AS MATERIALIZED (SELECT bool_and(__ce_common) AS are_common FROM __ce_points),
   unfolded AS (
     SELECT
       __ce_key AS key, __ce_vector AS coordinates,
-      CASE WHEN __ce_common THEN [FALSE, TRUE] ELSE [FALSE] END AS scopes,
+      CASE
+        WHEN __ce_common AND NOT (SELECT are_common FROM rows) THEN [FALSE, TRUE]
+        ELSE [FALSE]
+      END AS scopes,
       unnest(range(1, len(__ce_clusters) + 1)) AS run_no,
       unnest(__ce_clusters) AS own
     FROM __ce_points
@@ -144,7 +149,16 @@ CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
     )
   )
   SELECT
-    report.partition_key AS scope, report.n, report.n_noise, report.n_clusters,
+    {
+      'key': report.partition_key['key'], 'run_no': report.partition_key['run_no'],
+      'common': unnest(
+        CASE
+          WHEN (SELECT are_common FROM rows) THEN [FALSE, TRUE]
+          ELSE [report.partition_key['common']]
+        END
+      )
+    } AS scope,
+    report.n, report.n_noise, report.n_clusters,
     report.n + report.n_dropped
       + CASE WHEN noise_as = 'drop' THEN report.n_noise ELSE 0 END AS n_points,
     scored.silhouette,
@@ -155,8 +169,8 @@ CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
 
 -- One row per partition and clustering: partition_key, run_no, and both the scores of its own rows
 -- (own_...) and those of the common rows (common_...); n, n_noise and n_clusters of its own rows;
--- n_points, NULL with labels; n_common; place, 1 for the best clustering, by the adjusted Rand index, or without labels by the
--- silhouette, of the common rows, and then by run_no; common_rank and own_rank, its ranks by these
+-- n_points, NULL with labels; n_common; place, 1 for the best clustering, by the adjusted Rand index
+-- of the common rows, or without labels by the silhouette, and then by run_no; common_rank and own_rank, its ranks by these
 -- scores of the common rows and of its own rows; best_no, the run_no of the best clustering; and
 -- rand_difference and information_difference, to the best one on the common rows. report: rows of
 -- _scores_of_statistics by scope; point_scores: rows of _clustering_point_scores.
