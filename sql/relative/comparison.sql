@@ -169,11 +169,12 @@ CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
 
 -- One row per partition and clustering: partition_key, run_no, and both the scores of its own rows
 -- (own_...) and those of the common rows (common_...); n, n_noise and n_clusters of its own rows;
--- n_points, NULL with labels; n_common; place, 1 for the best clustering, by the adjusted Rand index
--- of the common rows, or without labels by the silhouette, and then by run_no; common_rank and own_rank, its ranks by these
--- scores of the common rows and of its own rows; best_no, the run_no of the best clustering; and
--- rand_difference and information_difference, to the best one on the common rows. report: rows of
--- _scores_of_statistics by scope; point_scores: rows of _clustering_point_scores.
+-- n_points, NULL with labels; n_common; place, 1 for the best clustering, by the adjusted Rand
+-- index of the common rows, or without labels by the silhouette, and then by run_no; common_rank
+-- and own_rank, its ranks by these scores of the common rows and of its own rows; best_no, the
+-- run_no of the best clustering; and rand_difference and information_difference, to the best one on
+-- the common rows. report: rows of _scores_of_statistics by scope; point_scores: rows of
+-- _clustering_point_scores.
 CREATE OR REPLACE MACRO clustereval._rank_clusterings(report, point_scores) AS TABLE
   WITH joined AS (
     SELECT
