@@ -113,11 +113,26 @@ def test_scores_of_points_by_scikit_learn(engine: Engine) -> None:
             wanted = ce.silhouette_score(frame, ["x", "y"], name, method="simplified")
             found = row["simplified_silhouette" + suffix]
             assert found == pytest.approx(wanted["silhouette"].item(), rel=1e-9)
-        assert (row["n"], row["n_common"], row["adjusted_rand_score"]) == (
-            own.height,
-            common.height,
-            None,
+        counts = own.height, 600 - own.height, common.height
+        assert (row["n"], row["n_noise"], row["n_common"]) == counts
+        assert row["adjusted_rand_score"] is None
+
+
+def test_options_of_points(engine: Engine) -> None:
+    """Points without a coordinate are left out, and distances are those of `distance`."""
+    gaps = ROWS.head(80).with_columns(x=pl.when(pl.int_range(80) % 9 > 0).then("x"))
+    options = {"distance": "cityblock", "missing": "drop"}
+    for row in of_points(engine, gaps, "good, coarse", **options):
+        report = ce.internal_report(gaps, ["x", "y"], row["clustering"], **options)
+        wanted = ce.silhouette_score(
+            gaps, ["x", "y"], row["clustering"], method="simplified", **options
         )
+        for suffix in ("", "_common"):
+            found = row[f"simplified_silhouette{suffix}"]
+            assert found == pytest.approx(wanted["silhouette"].item(), rel=1e-9)
+            found = row[f"davies_bouldin_score{suffix}"]
+            assert found == pytest.approx(report["davies_bouldin_score"].item(), rel=1e-9)
+        assert (row["n"], row["coverage"]) == (71, 71 / 80)
 
 
 def test_differences_are_those_of_two_clusterings(engine: Engine) -> None:
@@ -172,19 +187,30 @@ def test_noise_that_counts(engine: Engine) -> None:
             for name in ("adjusted_rand_score", "adjusted_mutual_info_score"):
                 assert row[name] == pytest.approx(report[name], rel=1e-10)
                 assert row[f"{name}_common"] == pytest.approx(report[name], rel=1e-10)
+        best, *others = (row["clustering"] for row in rows)
+        for row, other in zip(rows[1:], others, strict=True):
+            pair = ce.external_differences(
+                ROWS, "label", other, best, noise=-1, noise_as=noise_as
+            ).row(by_predicate=pl.col("metric") == "adjusted_rand_score", named=True)
+            for name in ("lower", "upper"):
+                assert row[f"adjusted_rand_score_{name}"] == pytest.approx(pair[name], rel=1e-8)
 
 
 def test_partitions_weights_and_order(engine: Engine) -> None:
-    whole = call(engine, ROWS, "label", partition_by="part", **DROP)
-    for part in (0, 1):
-        alone = call(engine, ROWS.filter(part=part), "label", **DROP)
+    frame = ROWS.with_columns(part=pl.when(pl.col("part") > 0).then("part"))
+    whole = call(engine, frame, "label", partition_by="part", **DROP)
+    for part in (1, None):
+        own = frame.filter(pl.col("part").eq_missing(part))
+        alone = call(engine, own, "label", **DROP)
         assert_rows(
             [row for row in whole if row["part"] == part], [{"part": part} | row for row in alone]
         )
     counted = (
         ROWS.group_by("label", *RUNS).len("times").with_columns(pl.col("times").cast(pl.Int64))
     )
-    found = call(engine, counted.reverse(), "label", weight="times", **DROP)
+    nothing = counted.with_columns(label=pl.lit(9, pl.Int64), times=pl.lit(0, pl.Int64))
+    rows = pl.concat([nothing, counted.reverse()])
+    found = call(engine, rows, "label", weight="times", **DROP)
     assert_rows(found, call(engine, ROWS, "label", **DROP))
 
 
@@ -202,7 +228,8 @@ def test_rows_without_labels_or_clusters(engine: Engine) -> None:
     assert {row["n_common"] for row in rows.values()} == {rows["split"]["n"]}
     nothing = gaps.with_columns(label=pl.lit(None, pl.Int64))
     for row in call(engine, nothing, "label"):
-        assert (row["n"], row["adjusted_rand_score"], row["remark"]) == (0, None, None)
+        assert (row["n"], row["coverage"]) == (0, 0)
+        assert (row["adjusted_rand_score"], row["remark"]) == (None, None)
     assert call(engine, ROWS.clear(), "label") == []
 
 
@@ -220,12 +247,13 @@ def of_points(engine: Engine, frame: pl.DataFrame, runs: str, **options: Any) ->
 
 
 def test_equal_clusterings_are_in_the_given_order(engine: Engine) -> None:
-    """Their scores of points differ by rounding errors, which must not decide."""
-    runs = ["coarse", "good", *(f"copy{i}" for i in range(6))]
-    frame = ROWS.with_columns(pl.col("good").alias(name) for name in runs[2:])
+    """Scores of points differ by rounding errors, which must not decide; none is the worst."""
+    runs = ["constant", "coarse", "good", *(f"copy{i}" for i in range(6))]
+    copies = (pl.col("good").alias(name) for name in runs[3:])
+    frame = ROWS.with_columns(*copies, constant=pl.lit(0, pl.Int64))
     rows = of_points(engine, frame, ", ".join(runs))
     found = [row["clustering"] for row in rows if row["clustering"] != "coarse"]
-    assert found == runs[1:]
+    assert found == [*runs[2:], "constant"]
     assert {row["remark"] for row in rows} == {None}
 
 
@@ -236,6 +264,9 @@ def test_weights_do_not_count_without_labels(engine: Engine) -> None:
     assert (found["good"]["n"], found["good"]["coverage"]) == (600, 1)
     assert found["picky"]["n"] == picky
     assert found["picky"]["coverage"] == pytest.approx(picky / 600, rel=1e-15)
+    gaps = frame.with_columns(good=pl.when(pl.int_range(600) >= 60).then("good"))
+    single = of_points(engine, gaps, "good, picky", weight="w", noise=-1, noise_as="singletons")
+    assert {row["clustering"]: row["coverage"] for row in single} == {"good": 0.9, "picky": 1}
 
 
 def test_no_row_that_all_score(engine: Engine) -> None:
@@ -249,6 +280,8 @@ def test_no_row_that_all_score(engine: Engine) -> None:
     assert {row["n_common"] for row in rows} == {0}
     words = "no row is scored by all clusterings, so they are in the given order"
     assert {row["remark"] for row in rows} == {words}
+    rows = of_points(engine, halves, "good, split")
+    assert {(row["n"], row["n_common"], row["remark"]) for row in rows} == {(300, 0, words)}
 
 
 def test_whole_numbers_of_different_types(engine: Engine) -> None:
@@ -265,11 +298,12 @@ def test_whole_numbers_of_different_types(engine: Engine) -> None:
 
 
 def test_columns_by_a_selector_or_an_expression() -> None:
-    wanted = ce.compare_clusterings(ROWS, ["good", "split"], "label")
-    found = ce.compare_clusterings(ROWS, cs.by_name("good", "split"), "label")
+    few = ROWS.head(40)
+    wanted = ce.compare_clusterings(few, ["good", "split"], "label")
+    found = ce.compare_clusterings(few, cs.by_name("good", "split"), "label")
     assert_rows(found.rows(named=True), wanted.rows(named=True))
     named = ce.compare_clusterings(
-        ROWS.lazy(), ["good", (pl.col("split") // 2).alias("halved")], "label"
+        few.lazy(), ["good", (pl.col("split") // 2).alias("halved")], "label"
     ).collect()
     assert set(named["clustering"]) == {"good", "halved"}
 
