@@ -71,12 +71,13 @@ def is_long(seconds: float) -> bool:
     return seconds > LONG
 
 
-def warn_of_time(source: Source, call: Call) -> str:
-    """Return a warning if a report is estimated to take more than ten seconds, or '' otherwise."""
+def warn_of_time(source: Source, *calls: Call) -> str:
+    """Return a warning if calls of a report take more than ten seconds in all, or '' otherwise."""
+    call = calls[0]
     growth = growth_of(call.report.function.__name__, call.arguments)
     if growth is None:
         return ""
-    n, seconds, saves_by_references = estimate_time(source, call)
+    n, seconds, saves_by_references = estimate_time(source, *calls)
     if not is_long(seconds) and not (saves_by_references and seconds > LONG_WITHOUT_REFERENCES):
         return ""
     if "m" in growth.factors and not saves_by_references:
@@ -88,7 +89,13 @@ def warn_of_time(source: Source, call: Call) -> str:
     )
 
 
-def estimate_time(source: Source, call: Call) -> Estimate:
+def estimate_time(source: Source, *calls: Call) -> Estimate:
+    """Return what calls of a report are estimated to cost in all."""
+    found = [_estimate_call(source, call) for call in calls]
+    return Estimate(found[0].n, sum(x.seconds for x in found), found[0].saves_by_references)
+
+
+def _estimate_call(source: Source, call: Call) -> Estimate:
     """Return what a report is estimated to cost, with 0 seconds if that grows with the rows.
 
     Only if there are many rows, columns are read to count their distinct values, and a sample is
