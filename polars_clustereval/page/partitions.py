@@ -292,7 +292,7 @@ def _show_comparison(rows: pl.DataFrame, others: Sequence[str]) -> pl.DataFrame:
     A difference is a struct with its limits. The best clustering is called best only if no other
     one is as good by its interval.
     """
-    columns: list[Any] = ["clustering", "n", "coverage", pl.col("n_clusters").alias("clusters")]
+    columns: list[Any] = ["n", "coverage", pl.col("n_clusters").alias("clusters")]
     scores = [x.removesuffix("_common") for x in rows.columns if x.endswith("_common")]
     for name in scores:
         if name == "n" or not rows[name].count():
@@ -315,7 +315,7 @@ def _show_comparison(rows: pl.DataFrame, others: Sequence[str]) -> pl.DataFrame:
         .when(upper.is_not_null())
         .then(pl.lit("not told apart"))
     )
-    shown = rows.select(*columns, verdict=verdict)
+    shown = rows.select("clustering", verdict.alias("verdict"), *columns)
     return shown if shown["verdict"].count() else shown.drop("verdict")
 
 
