@@ -150,7 +150,13 @@ def _add_page(commands: Any) -> None:
     description = "Write {}, as HTML or Markdown."
     command = _add_command(commands, "report", run_page, text, description)
     _add_inputs(command, ["frame"])
-    _add_option(command, "cluster", required=True)
+    _add_option(command, "cluster")
+    _add_option(
+        command,
+        "clusters",
+        "in place of --cluster: the columns of several clusterings of the same rows, for a table "
+        "with the best one first, and a section for each of the best fifty",
+    )
     points = ("distance", "p", "weights")
     for name in ("label", "vector", "weight", *points, "noise", "noise_as", "missing"):
         _add_option(command, name)

@@ -316,6 +316,8 @@ def run_page(options: Options) -> Outcome:
     """Return a page about the clustering specified in the options, as HTML or Markdown."""
     from polars_clustereval.page import (
         draw_pictures,
+        list_clusterings,
+        make_clusterings,
         make_findings,
         make_partitions,
         write_html,
@@ -330,15 +332,23 @@ def run_page(options: Options) -> Outcome:
             f"--{other} cannot be combined with --html, which is a file: drop one"
         )
     _check_sample_size(options)
+    _check_clusters(options)
     [source] = find_sources(options.files, options.scratch)
     output = options.html or options.output
     is_html = options.html is not None or options.format == "html"
     check_output(output, source.paths)
-    if "vector" in options.values and options.values.keys() & {"method", "tolerance"}:
-        _write_note(warn_of_time(source, options.call(REPORTS["silhouette"])))
     try:
-        if "partition_by" in options.values:
-            partitions = make_partitions(source, options)
+        has_several = "clusters" in options.values
+        clusterings = list_clusterings(source, options) if has_several else {"": options}
+        if "vector" in options.values and options.values.keys() & {"method", "tolerance"}:
+            calls = (x.call(REPORTS["silhouette"]) for x in clusterings.values())
+            _write_note(warn_of_time(source, *calls))
+        if has_several or "partition_by" in options.values:
+            partitions = (
+                make_clusterings(source, options, clusterings)
+                if has_several
+                else make_partitions(source, options)
+            )
             write = write_partitions_html if is_html else write_partitions_markdown
             return Outcome(write(partitions), output, partitions.notes)
         findings = make_findings(source, options, has_pictures=is_html)
@@ -350,6 +360,20 @@ def run_page(options: Options) -> Outcome:
         return Outcome(write_html(findings, pictures.drawn), output, (*findings.notes, *notes))
     except USER_ERRORS as error:
         raise ClusterEvalError(source.rename_paths(summarize_error(error))) from error
+
+
+def _check_clusters(options: Options) -> None:
+    """Raise an error unless the options of a page name either one clustering or several."""
+    if not options.values.keys() & {"cluster", "clusters"}:
+        raise ClusterEvalError(
+            "report: expected --cluster, the assigned clusters, or --clusters, the columns of "
+            "several clusterings"
+        )
+    for name in ("cluster", "partition_by", "p", "weights"):
+        if {name, "clusters"} <= options.values.keys():
+            raise ClusterEvalError(
+                f"{option_flag(name)} cannot be combined with --clusters: choose one"
+            )
 
 
 def run_describe(options: Options) -> Outcome:

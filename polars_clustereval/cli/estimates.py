@@ -71,12 +71,13 @@ def is_long(seconds: float) -> bool:
     return seconds > LONG
 
 
-def warn_of_time(source: Source, call: Call) -> str:
-    """Return a warning if a report is estimated to take more than ten seconds, or '' otherwise."""
+def warn_of_time(source: Source, *calls: Call) -> str:
+    """Return a warning if calls of a report take more than ten seconds in all, or '' otherwise."""
+    call = calls[0]
     growth = growth_of(call.report.function.__name__, call.arguments)
     if growth is None:
         return ""
-    n, seconds, saves_by_references = estimate_time(source, call)
+    n, seconds, saves_by_references = estimate_time(source, *calls)
     if not is_long(seconds) and not (saves_by_references and seconds > LONG_WITHOUT_REFERENCES):
         return ""
     if "m" in growth.factors and not saves_by_references:
@@ -88,8 +89,14 @@ def warn_of_time(source: Source, call: Call) -> str:
     )
 
 
-def estimate_time(source: Source, call: Call) -> Estimate:
-    """Return what a report is estimated to cost, with 0 seconds if that grows with the rows.
+def estimate_time(source: Source, *calls: Call) -> Estimate:
+    """Return what calls of a report are estimated to cost in all."""
+    found = [_estimate_call(source, call, len(calls)) for call in calls]
+    return Estimate(found[0].n, sum(x.seconds for x in found), found[0].saves_by_references)
+
+
+def _estimate_call(source: Source, call: Call, n_calls: int) -> Estimate:
+    """Return what one of the calls is estimated to cost, 0 seconds if that grows with the rows.
 
     Only if there are many rows, columns are read to count their distinct values, and a sample is
     read to count pairs.
@@ -98,12 +105,12 @@ def estimate_time(source: Source, call: Call) -> Estimate:
     if growth is None:
         return Estimate(0, 0.0)
     try:
-        return _estimate(growth, source, call)
+        return _estimate(growth, source, call, n_calls)
     except USER_ERRORS:
         return Estimate(0, 0.0)  # the report has the same error
 
 
-def _estimate(growth: Growth, source: Source, call: Call) -> Estimate:
+def _estimate(growth: Growth, source: Source, call: Call, n_calls: int) -> Estimate:
     """Return what a report is estimated to cost."""
     with _open_queries(source, call) as (query, arguments):
 
@@ -121,7 +128,8 @@ def _estimate(growth: Growth, source: Source, call: Call) -> Estimate:
         most = estimate_seconds(
             growth, call.engine, prod(sizes[x] for x in growth.factors), n_dims=d
         )
-        if growth.most == inf and most <= (LONG_WITHOUT_REFERENCES if is_sample else LONG):
+        limit = LONG_WITHOUT_REFERENCES if is_sample else LONG
+        if growth.most == inf and n_calls * most <= limit:
             return Estimate(n, 0.0)
         work = ask(*_format_sum(growth, arguments, sizes))
         share, n_references = 1.0, inf

@@ -10,11 +10,13 @@ from __future__ import annotations
 from .findings import make_findings
 from .html import write_html, write_partitions_html
 from .markdown import write_markdown, write_partitions_markdown
-from .partitions import make_partitions
+from .partitions import list_clusterings, make_clusterings, make_partitions
 from .pictures import draw_pictures
 
 __all__ = [
     "draw_pictures",
+    "list_clusterings",
+    "make_clusterings",
     "make_findings",
     "make_partitions",
     "write_html",

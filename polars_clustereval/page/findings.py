@@ -159,7 +159,7 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
     """
     check_options(options)
     compute = Reports(source).compute
-    options, choice = choose_method(source, options, compute)
+    [options], choice = choose_method(source, [options], compute)
     findings = describe_clustering(source, options, compute, has_pictures=has_pictures)
     calls = _list_calls(options)
     warnings, notes = list_warnings_of_input(source, calls, compute, choice)

@@ -47,9 +47,10 @@ def write_html(findings: Findings, pictures: Mapping[str, tuple[str, str]]) -> b
 
 
 def write_partitions_html(partitions: Partitions) -> bytes:
-    """Return a page about many clusterings, with a section for each of the worst."""
-    title = f"<h2>Partitions, the worst first by {_text(partitions.order)}</h2>"
-    main = [title, _write_overview(partitions)]
+    """Return a page about many clusterings, with a section for each of the first."""
+    main = [f"<h2>{_text(partitions.heading)}</h2>", _write_overview(partitions)]
+    remarks = "".join(f"<li>{_text(remark)}</li>" for remark in partitions.remarks)
+    main += [f"<ul class='answers'>{remarks}</ul>"] if remarks else []
     for number, part in enumerate(partitions.parts):
         main += [
             f'<h2 id="part-{number}">{_text(part.name)}</h2>',
@@ -114,18 +115,21 @@ def _write_queries(queries: Iterable[str]) -> str:
 
 
 def _write_overview(partitions: Partitions) -> str:
-    """Return the table of all partitions, with links to their sections."""
+    """Return the table of all clusterings, with links to their sections."""
+    first, *others = partitions.overview.columns
+    numeric = {*others} - {*NAME_COLUMNS}
     head = "".join(
-        f"<th{' class=number' if i else ''}><button>{_text(name.replace('_', ' '))}</button></th>"
-        for i, name in enumerate(partitions.overview.columns)
+        f"<th{' class=number' if name in numeric else ''}>"
+        f"<button>{_text(name.replace('_', ' '))}</button></th>"
+        for name in (first, *others)
     )
     rows = []
     for number, row in enumerate(partitions.overview.iter_rows(named=True)):
-        name = _text(row.pop("partition"))
+        name = _text(row.pop(first))
         linked = number < len(partitions.parts)
         cell = f'<a href="#part-{number}">{name}</a>' if linked else name
-        rows.append(f"<td>{cell}</td>{_write_cells(row, set(row))}")
-    return _write_table(head, rows, " class='sortable'")
+        rows.append(f"<td>{cell}</td>{_write_cells(row, numeric)}")
+    return _write_table(head, rows, " class='sortable overview'")
 
 
 def _embed(title: str, svgs: tuple[str, str]) -> str:
@@ -280,11 +284,15 @@ def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
         if name not in numeric:
             cells.append(f"<td>{_text('' if value is None else value)}</td>")
             continue
-        key = "" if value is None else repr(value)
+        first = next(iter(value.values())) if isinstance(value, dict) else value
+        key = "" if first is None else repr(first)
         shown = str(value) if name in NAME_COLUMNS else show_number(value)
         cells.append(f'<td class="number" data-value="{key}">{shown}</td>')
     return "".join(cells)
 
 
-# Columns that name a cluster or a label, and may be numbers.
-NAME_COLUMNS = ("partition", "cluster", "majority_label", "nearest_cluster", "id", "neighbor")
+# Columns that name a cluster or a label, and may be numbers, and columns of words.
+NAME_COLUMNS = (
+    *("partition", "clustering", "cluster", "majority_label", "nearest_cluster", "id", "neighbor"),
+    "verdict",
+)

@@ -36,10 +36,11 @@ def write_markdown(findings: Findings) -> bytes:
 
 
 def write_partitions_markdown(partitions: Partitions) -> bytes:
-    """Return the findings about many clusterings, with a section for each of the worst."""
-    title = f"## Partitions, the worst first by {_own(partitions.order)}"
+    """Return the findings about many clusterings, with a section for each of the first."""
+    title = f"## {_own(partitions.heading)}"
     parts = [_begin(f"# {_name(partitions.title)}", partitions), title]
     parts.append(_table_of(partitions.overview))
+    parts += ["\n".join(f"- {_name(x)}" for x in partitions.remarks)] * bool(partitions.remarks)
     for part in partitions.parts:
         parts.append(_begin(f"## {_name(part.name)}", part.findings))
         parts += _sections(part.findings, level=3)

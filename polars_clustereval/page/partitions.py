@@ -1,12 +1,15 @@
-"""Partitions: pages of the command ``report`` about many clusterings, such as one per region.
+"""Partitions: pages of the command ``report`` about many clusterings.
 
-A table contains one row for each clustering and lists the worst clusterings first. Each of the
-worst clusterings also has its own section, with the content of a page about a single clustering.
-Each report is computed once, for all clusterings together.
+A table contains one row for each clustering. Clusterings of groups, such as one per region, are
+listed from worst to best, because the worst ones need work. Clusterings of the same rows are listed
+from best to worst, because one of them is to be chosen. The first clusterings also have their own
+sections, with the content of a page about a single clustering. For groups, each report is computed
+once, for all groups together.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +17,7 @@ import polars as pl
 
 from polars_clustereval.base.checks import check_metrics
 from polars_clustereval.cli.engines import read_arguments, select_groups, write_queries
+from polars_clustereval.cli.noise import describe_unnamed_noise
 from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.plots.charts import count
 
@@ -32,21 +36,27 @@ from .reports import PartReports, Reports
 from .silhouettes import choose_method
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polars_clustereval.cli.options import Call, Options
     from polars_clustereval.cli.sources import Source
 
     from .reports import Compute
 
-__all__ = ["Part", "Partitions", "make_partitions"]
+__all__ = [
+    "Part",
+    "Partitions",
+    "list_clusterings",
+    "make_clusterings",
+    "make_partitions",
+]
 
-#: The number of partitions that get a section; these are the worst.
+#: The number of clusterings that get a section; these are the first of the table.
 MOST_PARTS = 50
 
 
 class Part(NamedTuple):
-    """A partition that has its own section on the page."""
+    """A clustering that has its own section on the page."""
 
     name: str
     findings: Findings
@@ -61,10 +71,12 @@ class Partitions(NamedTuple):
     warnings: list[str]
     #: Lines for standard error, once the page is written.
     notes: tuple[str, ...]
-    #: The score by which the partitions are sorted, as the head of its column.
-    order: str
-    #: One row per partition, the worst first: its name, its counts and first scores.
+    #: The heading of the overview, which says how it is sorted.
+    heading: str
+    #: One row per clustering: its name, its counts and first scores.
     overview: pl.DataFrame
+    #: What to know of the overview, one sentence each.
+    remarks: list[str]
     parts: list[Part]
     #: The SQL of the overview.
     queries: list[str]
@@ -87,7 +99,7 @@ def make_partitions(source: Source, options: Options) -> Partitions:
     """Return the findings about many clusterings, one for each group of partition_by."""
     check_options(options)
     compute = Reports(source).compute
-    options, choice = choose_method(source, options, compute)
+    [options], choice = choose_method(source, [options], compute)
     calls = _compared_calls(options)
     keys = read_arguments(source, calls[0])["partition_by"]
     overview = _compare_partitions(compute, calls, keys, options.chosen_metrics)
@@ -105,11 +117,18 @@ def make_partitions(source: Source, options: Options) -> Partitions:
     table = overview.rows.drop(keys).insert_column(0, pl.Series("partition", names, pl.String))
     return Partitions(
         title=options.title or f"Clusterings of {source.name}",
-        facts=_list_facts_of_all(source, options, overview.rows, keys),
+        facts=[
+            ("data", source.name),
+            ("partitions", f"{overview.rows.height:,}"),
+            ("rows", f"{overview.rows['n'].sum():,}"),
+            ("--partition-by", ",".join(keys)),
+            *_list_columns(options),
+        ],
         warnings=[*_warn_of_parts(overview, len(parts)), *warnings],
         notes=notes,
-        order=overview.by.replace("_", " "),
+        heading=f"Partitions, the worst first by {overview.by.replace('_', ' ')}",
         overview=table,
+        remarks=[],
         parts=parts,
         queries=[source.rename_paths(text) for text in write_queries(source, calls)],
         versions=list_versions(source),
@@ -202,24 +221,115 @@ def _warn_of_parts(overview: _Overview, n_shown: int) -> list[str]:
     return warnings
 
 
-def _list_facts_of_all(
-    source: Source, options: Options, rows: pl.DataFrame, keys: Sequence[str]
-) -> list[tuple[str, str]]:
-    """Return the facts about all partitions."""
-    return [
-        ("data", source.name),
-        ("partitions", f"{rows.height:,}"),
-        ("rows", f"{rows['n'].sum():,}"),
-        ("--partition-by", ",".join(keys)),
-        *(
-            (f"--{name}", str(options.values[name]))
-            for name in ("label", "cluster", "vector")
-            if name in options.values
-        ),
-    ]
+def _list_columns(options: Options) -> list[tuple[str, str]]:
+    """Return the options that name the columns of all clusterings, as facts."""
+    names = ("label", "cluster", "clusters", "vector")
+    return [(f"--{name}", str(options.values[name])) for name in names if name in options.values]
 
 
 def _name_part(keys: Sequence[str], values: Sequence[Any]) -> str:
     """Return a name for a partition: its columns and their values."""
     texts = ["NULL" if value is None else str(value) or "(empty)" for value in values]
     return ", ".join(f"{key} {text}" for key, text in zip(keys, texts, strict=True))
+
+
+# ----------------------------------------------------------------------------------------------
+# Clusterings of the same rows
+# ----------------------------------------------------------------------------------------------
+
+
+def list_clusterings(source: Source, options: Options) -> dict[str, Options]:
+    """Return the options of a page about each of the columns of --clusters, by their names."""
+    check_options(options)
+    names = read_arguments(source, options.call(REPORTS["compare"]))["clusters"]
+    values = options.without("clusters").values
+    return {name: replace(options, values={**values, "cluster": name}) for name in names}
+
+
+def make_clusterings(
+    source: Source, options: Options, clusterings: Mapping[str, Options]
+) -> Partitions:
+    """Return the findings about several clusterings of the same rows, from list_clusterings."""
+    compute, call = Reports(source).compute, options.call(REPORTS["compare"])
+    rows = compute(call)
+    shown = rows["clustering"].head(MOST_PARTS).to_list()
+    chosen, choice = choose_method(source, [clusterings[x] for x in shown], compute)
+    warnings, notes = list_warnings_of_input(source, [call], compute, choice)
+    warnings = [*warnings, *(f"{x}." for x in describe_unnamed_noise([source], call))]
+    if not rows["n"].sum():
+        warnings.insert(0, "No row is left: no score is defined.")
+    if len(shown) < rows.height:
+        words = f"The {len(shown)} best of {rows.height:,} clusterings have a section below."
+        warnings.insert(0, words)
+    by = "adjusted_rand_score" if "label" in options.values else "simplified_silhouette"
+    is_same = (rows["n"] == rows["n_common"]).all()
+    scored = by.replace("_", " ") + ("" if is_same else " of the rows that all score")
+    return Partitions(
+        title=options.title or f"Clusterings of {source.name}",
+        facts=[
+            ("data", source.name),
+            ("clusterings", f"{rows.height:,}"),
+            *(("rows that all score", f"{n:,}") for n in rows["n_common"].head(1)),
+            *_list_columns(options),
+        ],
+        warnings=warnings,
+        notes=notes,
+        heading=f"Clusterings, the best first by {scored}",
+        overview=_show_comparison(rows, [] if is_same else [f"{by}_common"]),
+        remarks=_list_remarks(rows),
+        parts=[
+            Part(name, describe_clustering(source, its, compute))
+            for name, its in zip(shown, chosen, strict=True)
+        ],
+        queries=[source.rename_paths(text) for text in write_queries(source, [call])],
+        versions=list_versions(source),
+    )
+
+
+def _show_comparison(rows: pl.DataFrame, others: Sequence[str]) -> pl.DataFrame:
+    """Return the columns of compare_clusterings that a page shows, with its `others`.
+
+    A difference is a struct with its limits. The best clustering is called best only if no other
+    one is as good by its interval.
+    """
+    columns: list[Any] = ["n", "coverage", pl.col("n_clusters").alias("clusters")]
+    scores = [x.removesuffix("_common") for x in rows.columns if x.endswith("_common")]
+    for name in scores:
+        if name == "n" or not rows[name].count():
+            continue
+        columns += [name, *(x for x in others if x == f"{name}_common")]
+        if f"{name}_difference" in rows.columns:
+            limits = [f"{name}_{x}" for x in ("difference", "lower", "upper")]
+            columns.append(pl.struct(limits).alias(f"{name.removesuffix('_score')}_difference"))
+    upper, is_first = pl.col("adjusted_rand_score_upper"), pl.int_range(pl.len()) == 0
+    is_worse = upper < 0
+    n_worse = is_worse.sum()
+    is_best = is_first & (n_worse > 0) & (n_worse == pl.len() - 1)
+    verdict = (
+        pl.when(is_best)
+        .then(pl.lit("best"))
+        .when(is_first)
+        .then(None)
+        .when(is_worse)
+        .then(pl.lit("worse"))
+        .when(upper.is_not_null())
+        .then(pl.lit("not told apart"))
+    )
+    shown = rows.select("clustering", verdict.alias("verdict"), *columns)
+    return shown if shown["verdict"].count() else shown.drop("verdict")
+
+
+def _list_remarks(rows: pl.DataFrame) -> list[str]:
+    """Return what the comparison is of, and the remarks, each with its clusterings."""
+    if rows.is_empty():
+        return []
+    of_rows = f"of the {count(rows['n_common'][0], 'row')} that all score"
+    said = f"The order, the differences to the best and their 95 % intervals are {of_rows}."
+    if not rows["adjusted_rand_score"].count():
+        said = (
+            f"The order is that {of_rows}. Without labels, no interval tells whether the best one "
+            "is really better."
+        )
+    remarks = rows.drop_nulls("remark").group_by("remark", maintain_order=True)
+    named = remarks.agg(pl.col("clustering").str.join(", "))
+    return [said, *(f"{names}: {remark}." for remark, names in named.iter_rows())]

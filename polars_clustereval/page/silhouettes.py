@@ -33,35 +33,38 @@ SAMPLE_SIZE = 2000
 
 
 def choose_method(
-    source: Source, options: Options, compute: Compute
-) -> tuple[Options, tuple[str, ...]]:
+    source: Source, clusterings: list[Options], compute: Compute
+) -> tuple[list[Options], tuple[str, ...]]:
     """Return the options with a silhouette method, and a sentence if that draws a sample.
 
+    The options are those of each clustering, which differ only by it, and all get the same method.
     A method or tolerance that the user has specified is kept. The counts of `compute` may be those
-    of several clusterings.
+    of several partitions.
     """
-    if "vector" not in options.values:
-        return options, ()
-    counts = compute(options.call(REPORTS["internal"]))
-    n = max(counts["n"].to_list(), default=0)
-    if options.values.keys() & {"method", "tolerance"} or n <= SAMPLE_SIZE:
-        return options, ()
-    _, seconds, _ = estimate_time(source, options.call(REPORTS["samples"]))
+    values = clusterings[0].values if clusterings else {}
+    if "vector" not in values:
+        return clusterings, ()
+    tables = [compute(options.call(REPORTS["internal"])) for options in clusterings]
+    n = max((n for counts in tables for n in counts["n"]), default=0)
+    if values.keys() & {"method", "tolerance"} or n <= SAMPLE_SIZE:
+        return clusterings, ()
+    calls = [options.call(REPORTS["samples"]) for options in clusterings]
+    _, seconds, _ = estimate_time(source, *calls)
     if not is_long(seconds):
-        return options, ()
+        return clusterings, ()
     sample = {
         "method": "sample",
         "sample_size": SAMPLE_SIZE,
         "reference_size": REFERENCE_SIZE,
     }
-    seed = options.values.get("random_state", 0)
-    of_all = f"of {n:,} points" if counts.height == 1 else "points of each partition"
+    seed = values.get("random_state", 0)
+    of_all = f"of {n:,} points" if tables[0].height == 1 else "points of each partition"
     sentence = (
         f"the silhouettes are those of a sample of {SAMPLE_SIZE:,} {of_all} (seed {seed}), "
         f"compared with up to {REFERENCE_SIZE:,} points of each cluster, since all points take "
         f"about {describe_seconds(seconds)}; --method exact takes all"
     )
-    return replace(options, values={**options.values, **sample}), (sentence,)
+    return [replace(x, values={**x.values, **sample}) for x in clusterings], (sentence,)
 
 
 def describe_method(values: Mapping[str, Any], n: int) -> str:

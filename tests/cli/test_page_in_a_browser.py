@@ -76,6 +76,31 @@ def test_pictures_are_whole_on_narrow_screens(page_with_pictures: Page, tmp_path
     assert [0.9 < scale < 1.4 for scale in found["scales"]] == [True] * 5, found
 
 
+@pytest.mark.parametrize("width", [1280, 400])
+def test_a_wide_table_of_clusterings_fits_the_screen(
+    page_with_pictures: Page, tmp_path: Path, width: int
+) -> None:
+    """On a narrow screen, it scrolls sideways within the page, and the names stay in view."""
+    script = """
+        const box = document.querySelector('.scroll:has(.overview)');
+        box.scrollLeft = 1000;
+        const found = (x) => x.getBoundingClientRect();
+        document.body.dataset.found = JSON.stringify({
+            page: document.documentElement.scrollWidth, screen: innerWidth, left: found(box).left,
+            right: found(box).right, hidden: box.scrollWidth - box.clientWidth,
+            name: found(box.querySelector('td')).left,
+        })
+    """
+    clusters = ("--clusters", "kmeans,agglomerative,kmeans2")
+    html = page_with_pictures(IRIS, *clusters, *BOTH[1:3], *BOTH[-2:], *QUICK, ending="html")
+    text = unescape(browse(html, tmp_path, script, width=width))
+    found = json.loads(re.findall(r'data-found="({.*?})"', text)[0])
+    assert found["page"] <= found["screen"], found
+    assert 0 <= found["left"] <= found["right"] <= found["screen"], found
+    assert found["name"] == pytest.approx(found["left"], abs=1)
+    assert (found["hidden"] > 0) == (width == 400), found
+
+
 def test_a_click_sorts_the_clusters(page_with_pictures: Page, tmp_path: Path) -> None:
     """The first column as the page is loaded, after a click on its head, and after another one."""
     script = """
