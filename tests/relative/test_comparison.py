@@ -153,6 +153,18 @@ def test_differences_are_those_of_two_clusterings(engine: Engine) -> None:
                 assert found == (wanted[name] and pytest.approx(wanted[name], rel=1e-8, abs=1e-12))
 
 
+def test_the_best_one_is_the_same_for_both_scores(engine: Engine) -> None:
+    """It has the highest adjusted Rand index, though not the highest mutual information."""
+    labels = {"label": [1, 1, 0, 0, 1, 1, 1, 0]}
+    runs = {"low": [2, 0, 0, 1, 0, 2, 0, 0], "best": [0, 2, 1, 0, 0, 0, 0, 2]}
+    frame = pl.DataFrame(labels | runs)
+    best, low = engine.call("compare_clusterings", frame, list(runs), "label")
+    assert (best["clustering"], best["adjusted_mutual_info_score_difference"]) == ("best", 0)
+    wanted = low["adjusted_mutual_info_score"] - best["adjusted_mutual_info_score"]
+    assert low["adjusted_mutual_info_score_difference"] == pytest.approx(wanted, rel=1e-9)
+    assert wanted > 0.1
+
+
 def test_remarks(engine: Engine) -> None:
     """Leaving out the hard rows does not make a clustering the best one."""
     rows = by_name(call(engine, ROWS, "label", **DROP))
@@ -208,10 +220,11 @@ def test_partitions_weights_and_order(engine: Engine) -> None:
     counted = (
         ROWS.group_by("label", *RUNS).len("times").with_columns(pl.col("times").cast(pl.Int64))
     )
-    nothing = counted.with_columns(label=pl.lit(9, pl.Int64), times=pl.lit(0, pl.Int64))
-    rows = pl.concat([nothing, counted.reverse()])
-    found = call(engine, rows, "label", weight="times", **DROP)
-    assert_rows(found, call(engine, ROWS, "label", **DROP))
+    nothing = counted.with_columns(times=pl.lit(0, pl.Int64), part=pl.lit(1))
+    rows = pl.concat([nothing, counted.reverse().with_columns(part=pl.lit(0))])
+    found = call(engine, rows, "label", weight="times", partition_by="part", **DROP)
+    wanted = [{"part": 0} | row for row in call(engine, ROWS, "label", **DROP)]
+    assert_rows(found, wanted)
 
 
 def test_rows_without_labels_or_clusters(engine: Engine) -> None:

@@ -156,6 +156,14 @@ def test_bias_of_the_entropy_of_uniform_samples() -> None:
     assert entropy["reason"].null_count() == 0
 
 
+def test_sizes_against_one_cluster(engine: Engine) -> None:
+    """Sizes vary from sample to sample even if the clusters are the labels."""
+    frame = frame_of([(0, 0, 7, 60), (1, 1, 7, 40)])
+    rows = by_metric(call(engine, frame, weight="n"))
+    error = math.sqrt(0.6 * 0.4 / 100) * math.log(0.6 / 0.4)
+    assert rows["cluster_entropy"]["std_error"] == pytest.approx(error, rel=1e-12)
+
+
 def test_interval_of_few_differences(engine: Engine) -> None:
     """McNemar's setting: 5 rows are right only in the first clustering, 1 only in the second."""
     cells = [(0, 0, 0, 46), (0, 0, 1, 3), (0, 1, 0, 1), (1, 1, 1, 46), (1, 1, 0, 2), (1, 0, 0, 2)]
