@@ -156,6 +156,14 @@ def test_bias_of_the_entropy_of_uniform_samples() -> None:
     assert entropy["reason"].null_count() == 0
 
 
+def test_sizes_against_one_cluster(engine: Engine) -> None:
+    """Sizes vary from sample to sample even if the clusters are the labels."""
+    frame = frame_of([(0, 0, 7, 60), (1, 1, 7, 40)])
+    rows = by_metric(call(engine, frame, weight="n"))
+    error = math.sqrt(0.6 * 0.4 / 100) * math.log(0.6 / 0.4)
+    assert rows["cluster_entropy"]["std_error"] == pytest.approx(error, rel=1e-12)
+
+
 def test_interval_of_few_differences(engine: Engine) -> None:
     """McNemar's setting: 5 rows are right only in the first clustering, 1 only in the second."""
     cells = [(0, 0, 0, 46), (0, 0, 1, 3), (0, 1, 0, 1), (1, 1, 1, 46), (1, 1, 0, 2), (1, 0, 0, 2)]
@@ -224,9 +232,8 @@ def test_order_names_weights_and_sides(engine: Engine) -> None:
     renamed = counted.with_columns(
         cluster_1=(7 - pl.col("cluster_1")).cast(pl.String), cluster_2=pl.col("cluster_2") * 3
     ).reverse()
-    assert_rows(call(engine, renamed, weight="n", partition_by="part"), wanted)
-    nothing = counted.with_columns(n=pl.lit(0, pl.Int64), label=pl.lit(9, pl.Int64))
-    rows = call(engine, pl.concat([counted, nothing]), weight="n", partition_by="part")
+    nothing = renamed.with_columns(n=pl.lit(0, pl.Int64), label=pl.lit(9, pl.Int64))
+    rows = call(engine, pl.concat([renamed, nothing]), weight="n", partition_by="part")
     assert_rows(rows, wanted)
     swapped = [
         row
