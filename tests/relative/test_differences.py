@@ -161,7 +161,7 @@ def test_sizes_against_one_cluster(engine: Engine) -> None:
     frame = frame_of([(0, 0, 7, 60), (1, 1, 7, 40)])
     rows = by_metric(call(engine, frame, weight="n"))
     error = math.sqrt(0.6 * 0.4 / 100) * math.log(0.6 / 0.4)
-    assert rows["cluster_entropy"]["std_error"] == pytest.approx(error, rel=1e-12)
+    assert rows["cluster_entropy"]["std_error"] == pytest.approx(error, rel=0.02)
 
 
 def test_interval_of_few_differences(engine: Engine) -> None:
