@@ -219,7 +219,8 @@ CALLS = [
     PolarsCall("external_report", {}, [], 2, 0, 1),
     PolarsCall("external_report", {"partition_by": "run"}, ["purity"], 2, 0, 1),
     PolarsCall("entity_resolution_report", {}, [], 1, 0, 1),
-    PolarsCall("external_intervals", {}, [], 3, 0, 1),
+    # Two readings are of meanings of scores and of numbers of nodes.
+    PolarsCall("external_intervals", {}, [], 4, 0, 1),
     PolarsCall("internal_report", {}, [], 2, 2, 17),
     PolarsCall("internal_report", {}, ["ssw"], 2, 2, 9),
     PolarsCall("internal_report", {}, ["pbm_index"], 2, 2, 9),

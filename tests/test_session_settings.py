@@ -105,7 +105,14 @@ def list_calls() -> list[str]:
     ]
     calls += [
         f"FROM clustereval.{table}(points, label, cluster, {options})"
-        for table, options in (("bootstrap_instability", "run, weight := weight"),)
+        for table, options in (
+            ("bootstrap_instability", "run, weight := weight"),
+            ("external_differences", f"id % 5, partition_by := run, {NOISE}"),
+        )
+    ]
+    calls += [
+        f"FROM clustereval.compare_clusterings(points, [cluster, id % 5], {options})"
+        for options in (f"label, partition_by := run, {NOISE}", "vector := [x, y, z]")
     ]
     runs = (
         "WITH runs AS (SELECT id // 3 AS object, * FROM points WHERE id < 80 AND run IS NOT NULL)"

@@ -91,7 +91,8 @@ def _report_degenerate_rows(report: Report, key: str | int, **options: bool) -> 
         tables["edges"] = rows.select(left=pl.col("id").shift(), right="id")
     columns = {name: name for name in ("label", "cluster", "id", "run", "k", "left", "right")}
     vectors = {name: ["vector"] for name in ("vector", "columns")}
-    arguments = {**columns, **vectors, "reference": key, "labels_are_sample": "records"}
+    arguments = {**columns, **vectors, "clusters": ["cluster"], "reference": key}
+    arguments["labels_are_sample"] = "records"
     given = {name: value for name, value in arguments.items() if name in report.defaults}
     return report.function(**tables, **given, **options)
 

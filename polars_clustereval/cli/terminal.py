@@ -415,7 +415,8 @@ def _render_remarks(result: pl.DataFrame, keys: list[str], name: str, remark: st
     lines: list[str] = []
     for row in result.head(_MAX_LISTED).filter(pl.col(remark).is_not_null()).iter_rows(named=True):
         partition = "".join(f"{key} {_format_value(row[key])}, " for key in keys)
-        lines += wrap(escape_controls(f"{partition}{row[name]}: {row[remark]}"), get_width())
+        place = cut_end(escape_controls(f"{partition}{row[name]}"), get_width() // 2)
+        lines += [cut_end(x, get_width()) for x in wrap(f"{place}: {row[remark]}", get_width())]
     return "\n\n" + "\n".join(lines) if lines else ""
 
 

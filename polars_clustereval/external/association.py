@@ -41,6 +41,10 @@ def _correlation_distance(row: Row) -> pl.Expr:
     return pl.when(row("fp") + row("fn") == 0).then(0.0).otherwise(defined)
 
 
+#: Scores that grow with the root of the number of pairs.
+GROWING_SCORES = ("mcnemar_index",)
+
+
 def association_scores(row: Row) -> Terms:
     """Return the association coefficients of "same label" and "same cluster"."""
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))

@@ -80,7 +80,11 @@ def _read_clusterings(lazy: pl.LazyFrame, given: Column | Sequence[Column]) -> d
     for field in fields.values():
         check_groupable(lazy, field, "cluster")
     shared = _find_one_type(dict(lazy.select(**fields).collect_schema()))
-    return {name: field.cast(shared) for name, field in fields.items()}
+    typed = {name: field.cast(shared) for name, field in fields.items()}
+    if not isinstance(shared, pl.List | pl.Array):
+        return typed
+    # A list of lists would be one long list.
+    return {name: pl.when(x.is_not_null()).then(pl.struct(x)) for name, x in typed.items()}
 
 
 def _find_one_type(types: dict[str, pl.DataType]) -> pl.DataType:
@@ -383,12 +387,12 @@ _OF_LABELS = [
 ]
 _OF_POINTS = [f"{name}{suffix}" for name in _POINT_SCORES for suffix in ("", "_common")]
 _COMPARED = (
-    *("clustering", "n", "coverage", "n_clusters", "n_noise", "n_common"),
+    *("clustering", "rank", "n", "coverage", "n_clusters", "n_noise", "n_common"),
     *(*_OF_LABELS, *_OF_POINTS, "remark"),
 )
 
 
-@table_function("several clusterings", guide="comparison", order=("clustering",))
+@table_function("several clusterings", guide="comparison", order=("rank",))
 def compare_clusterings(
     frame: Frame,
     clusters: Column | Sequence[Column],
@@ -441,7 +445,7 @@ def compare_clusterings(
         following:
 
         * clustering is the name of the column with the clusters. In SQL, it is 'clustering 1' and
-          so on if one of the clusters is not a plain column.
+          so on if one of the clusters is not a plain column. rank is 1 for the best clustering.
         * n is the number of rows that the clustering scores, and coverage is their share of the
           rows with a label, or of all rows if there are no labels. n_clusters is the number of
           their clusters, and n_noise is the number of noise rows. n_common is the number of common
@@ -450,11 +454,14 @@ def compare_clusterings(
           score of the common rows. adjusted_rand_score_difference is the difference between the
           latter and the score of the best clustering, and adjusted_rand_score_lower and
           adjusted_rand_score_upper are the limits of its paired interval (see
-          external_differences), or NULL for the best clustering. The five columns that begin with
-          adjusted_mutual_info_score are the same for that score. All ten are NULL without labels.
+          external_differences), or NULL for the best clustering. adjusted_mutual_info_score,
+          adjusted_mutual_info_score_common, adjusted_mutual_info_score_difference,
+          adjusted_mutual_info_score_lower and adjusted_mutual_info_score_upper are the same for
+          that score. All ten are NULL without labels.
         * simplified_silhouette, davies_bouldin_score and calinski_harabasz_score are scores of the
-          points of the n rows (the first as method 'simplified' of silhouette_score), and the
-          columns that end in _common are the scores of the common rows. All six are NULL without
+          points of the n rows (the first as method 'simplified' of silhouette_score), and
+          simplified_silhouette_common, davies_bouldin_score_common and
+          calinski_harabasz_score_common are the scores of the common rows. All six are NULL without
           vectors.
         * remark tells that a clustering is not told apart from the best one, because the interval
           of the difference of the adjusted Rand indices holds 0, that no row is scored by all
@@ -531,5 +538,6 @@ def compare_clusterings(
         coverage=ratio(pl.col("n"), pl.coalesce("n_points", "n_rows")),
         remark=_remark(),
     )
-    found = found.sort(*keys, "place", nulls_last=True).select(*keys, *_COMPARED)
+    found = found.rename({"place": "rank"}).sort(*keys, "rank", nulls_last=True)
+    found = found.select(*keys, *_COMPARED)
     return to_user_frame(frame, found, keys)

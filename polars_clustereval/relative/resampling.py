@@ -34,6 +34,7 @@ from polars_clustereval.base.frames import add_stages
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.external.association import GROWING_SCORES
 from polars_clustereval.external.contingency import (
     ContingencyTable,
     LabelOptions,
@@ -426,7 +427,8 @@ def _growths() -> Terms:
     """Return the metrics that grow with the number of rows, and by which factors they do so."""
     n = to_double(pl.col("total"))
     pairs = (n * (n - 1)).clip(1.0)
-    return {"mirkin_metric": pairs, "mcnemar_index": pairs.sqrt(), "split_join_distance": n}
+    of_pairs = {name: pairs.sqrt() for name in GROWING_SCORES}
+    return of_pairs | {"mirkin_metric": pairs, "split_join_distance": n}
 
 
 def _split_summaries() -> Terms:

@@ -368,6 +368,7 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
   SELECT
     own.partition_key,
     COALESCE(names.__ce_names[own.run_no], concat('clustering ', own.run_no)) AS clustering,
+    own.place AS rank,
     own.n,
     clustereval._ratio(own.n, COALESCE(own.n_points, total.n_rows)) AS coverage,
     own.n_clusters,

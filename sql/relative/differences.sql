@@ -258,7 +258,7 @@ CREATE OR REPLACE MACRO clustereval._difference_margin(std_error, freedom, confi
 -- they have a label and both clusters, and neither cluster is noise that is left out. All other
 -- parameters are those of external_intervals.
 -- Examples:
---   FROM clustereval.external_differences(assignments, species, cluster, other);
+--   FROM clustereval.external_differences(assignments, species, cluster, flower % 3);
 CREATE OR REPLACE MACRO clustereval.external_differences(
   tbl, label, cluster_1, cluster_2, weight := NULL, partition_by := NULL, noise := NULL,
   noise_as := NULL, average_method := 'arithmetic', beta := 1.0, adjusted := TRUE,

@@ -34,6 +34,8 @@ FRAMES = ("tbl", "tbl_before", "tbl_after", "frame", "frame_before", "frame_afte
 GIVEN: dict[str, Any] = {name: name for name in ("label", "cluster", "id", "run", "k")} | {
     "vector": ["x"],
     "columns": ["x"],
+    "clusters": ["cluster"],
+    **dict.fromkeys(("cluster_1", "cluster_2"), "cluster"),
     "left": "id",
     "right": "id",
     "reference": 0,
@@ -53,7 +55,9 @@ CHOICES_OF_CLUSTERS = "noise_as: expected one of 'cluster', 'drop', got NULL; ch
 
 def required_of(function: str) -> list[str]:
     parameters = inspect.signature(getattr(ce, function)).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+    required = [x.name for x in parameters if x.default is x.empty]
+    # This table needs labels or vectors.
+    return [*required, "label"] if function == "compare_clusterings" else required
 
 
 def choices_of(table: str) -> str:

@@ -228,7 +228,7 @@ def test_equal_intervals_are_one_label(
 
 @pytest.mark.parametrize(
     ("expression", "type_name"),
-    [("[i]", "INTERVAL[]"), ("{'of': i}", "STRUCT("), ("MAP {'a': i}", "MAP(")],
+    [("list_concat([i], [])", "INTERVAL[]"), ("{'of': i}", "STRUCT("), ("MAP {'a': i}", "MAP(")],
 )
 @pytest.mark.parametrize("parameter", ["label", "cluster"])
 def test_intervals_inside_other_types_are_refused(

@@ -70,7 +70,7 @@ NULLS_WITHOUT_PARTITIONS = ("matching", "transitions-ids", "transitions-drift", 
 def arguments(name: str, file: Path) -> tuple[str | Path, ...]:
     """Options of a report of a file with the columns of SMALL."""
     report = REPORTS[name]
-    columns = {"vector": "x", "columns": "x,label", "reference": "r"} | {
+    columns = {"vector": "x", "columns": "x,label", "reference": "r", "clusters": "cluster"} | {
         x: x for x in ("label", "cluster", "k", "run")
     }
     columns |= {"id": "id"} if "id" in report.required else {}

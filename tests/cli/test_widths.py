@@ -56,7 +56,8 @@ def inputs(name: str) -> Iterator[tuple[str, pl.DataFrame, tuple[str, ...]]]:
         yield f"{n} names", named, ("--partition-by", f"{HOSTILE},o")
     keys = {f"a rather long name {i}": pl.lit(f"a rather long value {i}") for i in range(12)}
     yield "keys", frame.with_columns(**keys), ("--partition-by", ",".join(keys))
-    names = [x for x in ("species", "digit", "cluster", "kmeans", "faction") if x in frame.columns]
+    known = ("species", "digit", "cluster", "kmeans", "single_linkage", "faction")
+    names = [x for x in known if x in frame.columns]
     hostile = (pl.format("{} {}", pl.lit(HOSTILE), x).alias(x) for x in names)
     yield "values", frame.with_columns(hostile), ()
     if "weight" in REPORTS[name].defaults:

@@ -66,6 +66,7 @@ VARIANT_CALLS = {
     "findings-vector": (IRIS, "--vector", "sepal_width", "--cluster", "kmeans"),
     "matching-pairs": (*CALLS["matching"], "--show", "pairs"),
     "profile-association": (*CALLS["profile"], "--show", "association"),
+    "compare": (IRIS, "--clusters", "kmeans,single_linkage", "--label", "species"),
     "stability": (RUNS, *_RUN_COLUMNS),
     "stability-reference": (RUNS, *_RUN_COLUMNS, "--reference", "k05-seed0"),
     "transitions": (*NIGHTS, *_NIGHT_COLUMNS),

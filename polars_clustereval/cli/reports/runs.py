@@ -41,6 +41,7 @@ _COMPARISON_REPORT = Report(
     meanings=explain(
         {
             "clustering": "the column of the clusters, the best one first",
+            "rank": "1 for the best one",
             "n": "rows that it scores",
             "coverage": ("1", "share of the rows that it scores"),
             "n_clusters": "clusters of these rows",
@@ -70,7 +71,7 @@ _COMPARISON_REPORT = Report(
             f"adjusted_mutual_info_score{x}"
             for x in ("", "_common", "_difference", "_lower", "_upper")
         ),
-        *("davies_bouldin_score", "calinski_harabasz_score", "n_common"),
+        *("rank", "davies_bouldin_score", "calinski_harabasz_score", "n_common"),
     ),
     remarks=("clustering", "remark"),
     adapt=_name_given,
