@@ -429,7 +429,6 @@ def compare_clusterings(
         times.
     distance, missing : as in internal_report
     weight, partition_by : as in external_report
-        Weights do not count in the scores of points, nor in the counts if there are no labels.
     noise : object, optional
         The value that marks noise in all columns of clusters.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
@@ -480,6 +479,8 @@ def compare_clusterings(
 
     Notes
     -----
+    Weights do not count in the scores of points, nor in the counts if there are no labels.
+
     The intervals compare each clustering with the one that turned out to be the best of these rows.
     If there are many clusterings of about the same quality, the best one is partly the luckiest
     one, so an interval near 0 is no proof.

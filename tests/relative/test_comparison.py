@@ -94,6 +94,7 @@ def test_scores_of_labels_by_scikit_learn(engine: Engine) -> None:
         assert row["davies_bouldin_score_common"] is None
 
 
+@pytest.mark.gate
 def test_scores_of_points_by_scikit_learn(engine: Engine) -> None:
     rows = of_points(engine, ROWS, ", ".join(RUNS), **DROP)
     common = ROWS.filter(pl.col("picky") >= 0)
@@ -118,6 +119,7 @@ def test_scores_of_points_by_scikit_learn(engine: Engine) -> None:
         assert row["adjusted_rand_score"] is None
 
 
+@pytest.mark.gate
 def test_options_of_points(engine: Engine) -> None:
     """Points without a coordinate are left out, and distances are those of `distance`."""
     gaps = ROWS.head(80).with_columns(x=pl.when(pl.int_range(80) % 9 > 0).then("x"))
@@ -135,6 +137,7 @@ def test_options_of_points(engine: Engine) -> None:
         assert (row["n"], row["coverage"]) == (71, 71 / 80)
 
 
+@pytest.mark.gate
 def test_differences_are_those_of_two_clusterings(engine: Engine) -> None:
     """To the best one, on the rows that all score: the rows of external_differences."""
     rows = call(engine, ROWS, "label", confidence=0.9, **DROP)
@@ -153,6 +156,7 @@ def test_differences_are_those_of_two_clusterings(engine: Engine) -> None:
                 assert found == (wanted[name] and pytest.approx(wanted[name], rel=1e-8, abs=1e-12))
 
 
+@pytest.mark.gate
 def test_the_best_one_is_the_same_for_both_scores(engine: Engine) -> None:
     """It has the highest adjusted Rand index, though not the highest mutual information."""
     labels = {"label": [1, 1, 0, 0, 1, 1, 1, 0]}
@@ -187,6 +191,7 @@ def test_remarks(engine: Engine) -> None:
     assert plain["split"]["remark"] is None
 
 
+@pytest.mark.gate
 def test_noise_that_counts(engine: Engine) -> None:
     for noise_as in ("cluster", "singletons"):
         options: dict[str, Any] = {"noise": -1, "noise_as": noise_as}
@@ -207,6 +212,7 @@ def test_noise_that_counts(engine: Engine) -> None:
             assert rows[1][f"adjusted_rand_score_{name}"] == pytest.approx(pair[name], rel=1e-8)
 
 
+@pytest.mark.gate
 def test_partitions_weights_and_order(engine: Engine) -> None:
     frame = ROWS.with_columns(part=pl.when(pl.col("part") > 0).then("part"))
     counted = frame.group_by("part", "label", *RUNS).len("times")
@@ -224,6 +230,7 @@ def test_partitions_weights_and_order(engine: Engine) -> None:
     assert_rows(found, wanted)
 
 
+@pytest.mark.gate
 def test_rows_without_labels_or_clusters(engine: Engine) -> None:
     gaps = ROWS.with_columns(
         label=pl.when(pl.int_range(600) % 5 > 0).then("label"),
@@ -256,6 +263,7 @@ def of_points(engine: Engine, frame: pl.DataFrame, runs: str, **options: Any) ->
     return [{name: x for name, x in row.items() if name != "partition_key"} for row in rows]
 
 
+@pytest.mark.gate
 def test_equal_clusterings_are_in_the_given_order(engine: Engine) -> None:
     """Scores of points differ by rounding errors, which must not decide; none is the worst."""
     runs = ["constant", "coarse", "good", *(f"copy{i}" for i in range(4))]
@@ -267,6 +275,7 @@ def test_equal_clusterings_are_in_the_given_order(engine: Engine) -> None:
     assert {row["remark"] for row in rows} == {None}
 
 
+@pytest.mark.gate
 def test_weights_do_not_count_without_labels(engine: Engine) -> None:
     frame = ROWS.with_columns(w=pl.lit(3), good=pl.when(pl.int_range(600) >= 60).then("good"))
     found = by_name(of_points(engine, frame, "good, picky", weight="w", **DROP))
@@ -282,6 +291,7 @@ def test_coverage_of_singletons_without_labels(engine: Engine) -> None:
     assert {row["coverage"] for row in rows} == {1}
 
 
+@pytest.mark.gate
 def test_no_row_that_all_score(engine: Engine) -> None:
     """No row decides the order, so no place is better than another one."""
     halves = ROWS.with_columns(
@@ -297,6 +307,7 @@ def test_no_row_that_all_score(engine: Engine) -> None:
     assert {(row["n"], row["n_common"], row["remark"]) for row in rows} == {(300, 0, words)}
 
 
+@pytest.mark.gate
 def test_whole_numbers_of_different_types(engine: Engine) -> None:
     """The noise value need not have the type of the first column, and large ones are exact."""
     narrow = ROWS.with_columns(
@@ -310,6 +321,7 @@ def test_whole_numbers_of_different_types(engine: Engine) -> None:
     assert (large[0]["clustering"], large[0]["adjusted_rand_score"]) == ("large", 1)
 
 
+@pytest.mark.gate
 def test_columns_by_a_selector_or_an_expression() -> None:
     few = ROWS.head(40)
     wanted = ce.compare_clusterings(few, ["good", "split"], "label")
@@ -321,6 +333,7 @@ def test_columns_by_a_selector_or_an_expression() -> None:
     assert set(named["clustering"]) == {"good", "halved"}
 
 
+@pytest.mark.gate
 def test_expressions_have_numbers_in_sql(con: Any) -> None:
     con.register("assignments", ROWS)
     query = (
@@ -358,6 +371,7 @@ def test_errors_of_columns() -> None:
             ce.compare_clusterings(ROWS, given, "label")
 
 
+@pytest.mark.gate
 def test_errors_of_columns_in_sql(con: Any) -> None:
     con.register("assignments", ROWS)
     with pytest.raises(duckdb.Error, match="clusters: expected a list of columns, got quoted stri"):
