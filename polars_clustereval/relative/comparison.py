@@ -24,7 +24,7 @@ from polars_clustereval.base.checks import (
     key_columns,
 )
 from polars_clustereval.base.data_arguments import type_name
-from polars_clustereval.base.exact import ratio
+from polars_clustereval.base.exact import percent_as_text, ratio
 from polars_clustereval.base.frames import aggregate_by, join_partitions, to_user_frame
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
@@ -371,6 +371,12 @@ def _remark() -> pl.Expr:
                 *("own_rank", "n", "common_rank", "n_common"),
             )
         ),
+        pl.when((pl.col("n_common") > 0) & (pl.col("coverage") < 0.9)).then(
+            pl.format(
+                "leaves out {} of the rows, and the order is about the others",
+                percent_as_text(1 - pl.col("coverage")),
+            )
+        ),
     ]
     text = pl.concat_str(texts, separator="; ", ignore_nulls=True)
     return pl.when(text != "").then(text)
@@ -464,8 +470,9 @@ def compare_clusterings(
           vectors.
         * remark tells that a clustering is not told apart from the best one, because the interval
           of the difference of the adjusted Rand indices holds 0, that no row is scored by all
-          clusterings, or that the order would be different if each clustering were scored on its
-          own rows. Otherwise, it is NULL.
+          clusterings, that the order would be different if each clustering were scored on its own
+          rows, or that the clustering leaves out more than a tenth of the rows. Otherwise, it is
+          NULL.
 
         The best clustering has the highest adjusted_rand_score_common, or without labels the
         highest simplified_silhouette_common. Ties are in the order of `clusters`. If there are no
@@ -537,8 +544,8 @@ def compare_clusterings(
     found = join_partitions(found, list(keys), _count_rows(profiles)).with_columns(
         clustering=names.list.get(pl.col("run_no")),
         coverage=ratio(pl.col("n"), pl.coalesce("n_points", "n_rows")),
-        remark=_remark(),
     )
+    found = found.with_columns(remark=_remark())
     found = found.rename({"place": "rank"}).sort(*keys, "rank", nulls_last=True)
     found = found.select(*keys, *_COMPARED)
     return to_user_frame(frame, found, keys)

@@ -290,10 +290,10 @@ CREATE OR REPLACE MACRO clustereval._errors_to_best(
   SELECT * FROM clustereval._difference_errors(cells, influences, gradients);
 
 -- What a reader of compare_clusterings should know of a row, or NULL: that a clustering is not told
--- apart from the best one, that no row decides the order, or that it is not in the place where its
--- own rows would put it.
+-- apart from the best one, that no row decides the order, that it is not in the place where its own
+-- rows would put it, or that it leaves out more than a tenth of the rows.
 CREATE OR REPLACE MACRO clustereval._comparison_remark(
-  place, own_rank, common_rank, upper, n, n_common
+  place, own_rank, common_rank, upper, n, n_common, coverage
 ) AS
   NULLIF(concat_ws('; ',
     CASE
@@ -307,6 +307,13 @@ CREATE OR REPLACE MACRO clustereval._comparison_remark(
       THEN concat(
         'number ', own_rank, ' by its own ', n, ' rows, but number ', common_rank, ' by the ',
         n_common, ' rows that all score'
+      )
+    END,
+    CASE
+      WHEN n_common > 0 AND coverage < 0.9
+      THEN concat(
+        'leaves out ', clustereval._percent_as_text(1 - coverage),
+        ' of the rows, and the order is about the others'
       )
     END
   ), '');
@@ -392,7 +399,7 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
     own.common_calinski AS calinski_harabasz_score_common,
     clustereval._comparison_remark(
       own.place, own.own_rank, own.common_rank, own.rand_difference + rand.margin, own.n,
-      own.n_common
+      own.n_common, clustereval._ratio(own.n, COALESCE(own.n_points, total.n_rows))
     ) AS remark
   FROM ranks AS own
   CROSS JOIN __ce_names AS names
