@@ -326,7 +326,7 @@ CREATE OR REPLACE MACRO clustereval._comparison_remark(
 -- clustering. clusters is a list of columns, one for each clustering; label is the column of the
 -- true labels, and vector the coordinates; at least one of both is needed.
 -- Examples:
---   FROM clustereval.compare_clusterings(assignments, [cluster, species], species);
+--   FROM clustereval.compare_clusterings(assignments, [cluster, flower % 3], species);
 CREATE OR REPLACE MACRO clustereval.compare_clusterings(
   tbl, clusters, label := NULL, vector := CAST(NULL AS DOUBLE[]), distance := 'euclidean',
   weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL, confidence := 0.95,

@@ -174,7 +174,7 @@ OTHER_CALLS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "reference": ("uniform_reference", (WIDE,), {"partition_by": "run"}),
     "nearest": ("assign_nearest", (WIDE, CENTERS), {"id": "id"}),
     "folds": ("cross_validation", (WIDE, "cluster", "fold", FOLDS), {}),
-    "several clusterings": ("compare_clusterings", (["cluster"], "cluster", WIDE), {}),
+    "several clusterings": ("compare_clusterings", (["cluster"], None, WIDE), {}),
     "columns": ("column_stability", (WIDE, "cluster", "removed", "cluster"), {}),
 }
 
@@ -185,11 +185,21 @@ def test_other_tables(side: Engine, case: str) -> None:
     table, given, options = OTHER_CALLS[case]
     columns = {"k": pl.lit(3), "fold": pl.col("id") % 2, "removed": pl.col("id") % 3 + 1}
     gaps, left = POINTS.with_columns(**columns), LEFT.with_columns(**columns)
-    found = side.call(table, gaps, *given, missing="drop", **options)
-    wanted = side.call(table, left, *given, **options)
+    found, wanted = (
+        # What is left out is in the coverage, and more than a tenth of it in the remark.
+        [{name: x for name, x in row.items() if name not in ("coverage", "remark")} for row in rows]
+        for rows in (
+            side.call(table, gaps, *given, missing="drop", **options),
+            side.call(table, left, *given, **options),
+        )
+    )
     assert wanted
     assert_points(found, wanted, tolerance=1e-12, floor=1e-13)
-    with fails(side, "got NULL in column x (7 rows are at fault: 3 in column x, 3 in column y, "):
+    words = "got NULL in column x (7 rows are at fault: 3 in column x, 3 in column y, "
+    if table == "compare_clusterings" and side.name == "duckdb":
+        # Its rows are those of several partitions, with the coordinates in a list.
+        words = "got NULL in coordinate 1 (7 rows are at fault"
+    with fails(side, words):
         side.call(table, gaps, *given, **options)
 
 

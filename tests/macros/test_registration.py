@@ -279,6 +279,7 @@ ARGUMENTS = {
     "cluster": "c",
     "vector": "[x, y]",
     "columns": "[l]",
+    "clusters": "[c]",
     "vec": "'1 2'",
     "id": "x",
     "run": "y",

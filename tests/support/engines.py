@@ -291,7 +291,8 @@ def call_sql(
 
     def text(value: Any, *, is_column: bool) -> str:
         if not isinstance(value, pl.DataFrame):
-            return column_sql(value) if is_column else literal(value)
+            is_named = is_column and value is not None
+            return column_sql(value) if is_named else literal(value)
         name = f"table_{len(frames)}" if frames else "assignments"
         is_centers = frames and function in registry.tables("centers")
         frames[name] = value.rename(dict.fromkeys(keys, "partition_key") if is_centers else {})
