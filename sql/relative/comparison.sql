@@ -1,7 +1,8 @@
 -- comparison: several clusterings of the same rows, the best one first.
 --
 --   * A profile is a label and a list of clusters, one for each clustering, with the rows that have
---     them all. The user's table is read only once, and everything is computed from the profiles.
+--     them all. All scores of labels are computed from the profiles, so the table is read once for
+--     them. Scores of points read it a fixed number of times.
 --   * The common rows are those that every clustering scores. A score of the common rows does not
 --     depend on which rows a clustering leaves out, so it decides the order.
 
