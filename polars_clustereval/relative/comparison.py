@@ -4,10 +4,14 @@ A profile is a label and a cluster of each clustering, with the rows that have t
 rows are grouped into profiles once, and all scores of labels are computed from the profiles. The
 common rows are those that every clustering scores. A score of the common rows does not depend on
 which rows a clustering leaves out, so it decides the order.
+
+In the long form, the frame has a row for each id and run. The rows of an id become one row with a
+column for each run, so that its label and its vector need to be in only one of them.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import polars as pl
@@ -22,10 +26,16 @@ from polars_clustereval.base.checks import (
     check_weight,
     equals_noise,
     key_columns,
+    show_value,
 )
 from polars_clustereval.base.data_arguments import type_name
 from polars_clustereval.base.exact import percent_as_text, ratio
-from polars_clustereval.base.frames import aggregate_by, join_partitions, to_user_frame
+from polars_clustereval.base.frames import (
+    aggregate_by,
+    join_partitions,
+    join_small,
+    to_user_frame,
+)
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import ContingencyTable, LabelOptions, flag_groups
@@ -39,7 +49,7 @@ from .differences import Side, difference_errors, difference_margin, score_gradi
 from .intervals import centered_influences, metric_quotients
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
     from polars_clustereval.internal.distances import DistanceName
@@ -56,7 +66,7 @@ _POINT_SCORES = {
 _OWN_COUNTS = ("n", "n_noise", "n_clusters")
 
 # ----------------------------------------------------------------------------------------------
-# Profiles
+# Columns of clusters
 # ----------------------------------------------------------------------------------------------
 
 
@@ -101,12 +111,157 @@ def _find_one_type(types: dict[str, pl.DataType]) -> pl.DataType:
     return pl.Int128() if {pl.UInt64, pl.Int128} & {*types.values()} else pl.Int64()
 
 
-def _all_score(clusters: Sequence[pl.Expr], options: LabelOptions, dtype: pl.DataType) -> pl.Expr:
-    """Return whether no clustering leaves a row out; `clusters` are its clusters, of one type."""
-    scores = pl.all_horizontal(x.is_not_null() for x in clusters)
-    if options.noise_as == "drop":
-        scores &= ~pl.any_horizontal(equals_noise(x, options.noise, dtype) for x in clusters)
-    return scores
+class _Rows(NamedTuple):
+    """The rows to compare, with a column of clusters for each clustering."""
+
+    lazy: pl.LazyFrame
+    #: The columns of clusters, all of one type.
+    clusters: list[pl.Expr]
+    #: The name of each clustering by run_no, in the long form also by partition.
+    names: pl.LazyFrame
+    keys: dict[str, str]
+    label: Column | None
+    vector: Vector | None
+    options: LabelOptions
+    #: The number of clusterings of a row's partition, if it is not that of all.
+    n_runs: str | None = None
+
+    def all_score(self, clusters: Sequence[pl.Expr]) -> pl.Expr:
+        """Return whether no clustering leaves a row out, from the columns of its clusters."""
+        dtype = self.lazy.select(cluster=self.clusters[0]).collect_schema()["cluster"]
+        terms = []
+        for i, cluster in enumerate(clusters):
+            scores = cluster.is_not_null()
+            if self.options.noise_as == "drop":
+                scores &= ~equals_noise(cluster, self.options.noise, dtype)
+            terms.append(scores if self.n_runs is None else scores | (pl.col(self.n_runs) <= i))
+        return pl.all_horizontal(terms)
+
+
+# ----------------------------------------------------------------------------------------------
+# The long form
+# ----------------------------------------------------------------------------------------------
+
+
+def _only_value(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return an aggregate, the only value of a column that is not NULL."""
+    values = pl.col(name)
+    return values.drop_nulls().first() if dtype.is_nested() else values.max()
+
+
+def _check_long_rows(rows: pl.LazyFrame, keys: list[str], owned: Sequence[str]) -> None:
+    """Raise an error for a NULL id or run, an id twice in a run, or two values of an id.
+
+    `owned` are the columns that have one value for each id.
+    """
+    in_run, by = pl.col("cluster").is_not_null(), [*keys, "id"]
+    times = rows.filter(in_run).group_by(*by, "run").agg(times=pl.len())
+    # A hash stands for a value, because vectors are long.
+    hashed = (pl.when(pl.col(x).is_not_null()).then(pl.struct(x).hash()).alias(x) for x in owned)
+    ranges = (pl.col(x).min() != pl.col(x).max() for x in owned)
+    values = rows.select(*by, *hashed).group_by(by).agg(ranges)
+    lacks_run = (pl.col("run").is_null() & in_run).sum().alias("run")
+    counts, repeated, *differing = pl.collect_all(
+        [
+            rows.select(pl.col("id").null_count(), lacks_run),
+            times.filter(pl.col("times") > 1).select("id"),
+            *(values.filter(x).select("id") for x in owned),
+        ],
+        engine="streaming",
+    )
+    if counts["id"].item():
+        raise ClusterEvalError("id: expected a value in every row together with run, got NULL")
+    if counts["run"].item():
+        raise ClusterEvalError("run: expected a value in every row with a cluster, got NULL")
+    if not repeated.is_empty():
+        raise ClusterEvalError(
+            "id: expected one row per id in a run, got several rows of id "
+            f"{show_value(repeated['id'][0])}"
+        )
+    for name, ids in zip(owned, differing, strict=True):
+        if not ids.is_empty():
+            raise ClusterEvalError(
+                f"{name}: expected the same value in all rows of an id, got different ones for id "
+                f"{show_value(ids['id'][0])}"
+            )
+
+
+def _read_long_rows(
+    lazy: pl.LazyFrame,
+    clusters: Column | Sequence[Column],
+    id: Column | None,  # noqa: A002
+    run: Column | None,
+    keys: dict[str, str],
+    label: Column | None,
+    vector: Vector | None,
+    options: LabelOptions,
+) -> _Rows:
+    """Return one row for each id of a frame in the long form, whose runs are listed first."""
+    if id is None or run is None:
+        missing, other = ("id", "run") if id is None else ("run", "id")
+        raise ClusterEvalError(f"{missing}: expected a column together with {other}, got NULL")
+    fields = list(_read_clusterings(lazy, clusters).values())
+    if len(fields) > 1:
+        raise ClusterEvalError(
+            "clusters: expected a list of one column together with run, got several"
+        )
+    owned = {"label": label, "weight": options.weight}
+    columns = {
+        "id": check_groupable(lazy, id, "id"),
+        "run": check_groupable(lazy, run, "run"),
+        "cluster": fields[0],
+        **{x: check_groupable(lazy, y, x) for x, y in owned.items() if y is not None},
+    }
+    if vector is not None:
+        is_point = check_vector(lazy, vector, pl.lit(True)).has_vector
+        given = [vector] if isinstance(vector, str | pl.Expr) else list(vector)
+        columns["vector"] = pl.when(is_point).then(pl.struct(*given))
+        names = lazy.select(*given).collect_schema().names()
+        vector = names if len(names) > 1 or not isinstance(vector, str | pl.Expr) else names[0]
+    rows = lazy.select(*key_columns(keys), **columns)
+    owners = [x for x in ("label", "weight", "vector") if x in columns]
+    _check_long_rows(rows, list(keys), owners)
+    by: list[Any] = list(keys) or [pl.lit(1)]
+    runs = rows.filter(pl.col("cluster").is_not_null()).select(*keys, "run").unique()
+    runs = runs.sort(*keys, "run", nulls_last=True).with_columns(
+        run_no=pl.col("run").cum_count().over(by).cast(pl.Int64) - 1,
+        n_runs=pl.len().over(by).cast(pl.Int64),
+    )
+    listed = runs.collect(engine="streaming")
+    most = listed.select(pl.col("n_runs").max().fill_null(1)).item()
+    in_run = pl.col("cluster"), pl.col("run_no")
+    types = rows.collect_schema()
+    of_ids = (
+        rows.join(listed.lazy(), on=[*keys, "run"], how="left", nulls_equal=True)
+        .group_by(*keys, "id")
+        .agg(
+            *(_only_value(x, types[x]) for x in owners),
+            *(in_run[0].filter(in_run[1] == i).first().alias(f"__ce_{i}") for i in range(most)),
+        )
+    )
+    sizes = listed.lazy().select(*keys, "n_runs").unique()
+    hidden = {x: f"__ce_{x}" for x in ("label", "weight", "n_runs") if x == "n_runs" or x in owners}
+    wide = join_partitions(of_ids, list(keys), sizes).select(
+        *keys,
+        *(pl.col(f"__ce_{i}") for i in range(most)),
+        *(pl.col(x).alias(y) for x, y in hidden.items()),
+        *([pl.col("vector").struct.unnest()] if vector is not None else []),
+    )
+    return _Rows(
+        wide.cache(),
+        [pl.col(f"__ce_{i}") for i in range(most)],
+        listed.lazy().select(*keys, "run_no", clustering=pl.col("run").cast(pl.String)),
+        {x: x for x in keys},
+        hidden.get("label"),
+        vector,
+        replace(options, weight=hidden.get("weight")),
+        hidden["n_runs"],
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Profiles
+# ----------------------------------------------------------------------------------------------
 
 
 class _Profiles(NamedTuple):
@@ -119,21 +274,18 @@ class _Profiles(NamedTuple):
     options: LabelOptions
 
 
-def _read_profiles(
-    lazy: pl.LazyFrame,
-    fields: Sequence[pl.Expr],
-    keys: dict[str, str],
-    options: LabelOptions,
-    label: Column | None,
-) -> _Profiles:
-    """Group the user's rows into profiles; `fields` are the columns of the clusterings."""
-    columns = {f"cluster_{i}": field for i, field in enumerate(fields)}
+def _read_profiles(rows: _Rows) -> _Profiles:
+    """Group the rows into profiles."""
+    lazy, keys, options, label = rows.lazy, rows.keys, rows.options, rows.label
+    columns = {f"cluster_{i}": x for i, x in enumerate(rows.clusters)}
     labels = pl.lit(None, pl.Int8) if label is None else check_groupable(lazy, label, "label")
     n = check_weight(lazy, options.weight, keys)
-    rows = lazy.select(*key_columns(keys), labels.alias("label"), n.alias("n"), **columns)
-    dtype = rows.collect_schema()["cluster_0"]
-    groups = rows.group_by(*keys, "label", *columns).agg(pl.col("n").sum())
-    all_score = _all_score([pl.col(name) for name in columns], options, dtype)
+    others = [] if rows.n_runs is None else [rows.n_runs]
+    values = lazy.select(
+        *key_columns(keys), labels.alias("label"), n.alias("n"), *others, **columns
+    )
+    groups = values.group_by(*keys, "label", *columns, *others).agg(pl.col("n").sum())
+    all_score = rows.all_score([pl.col(name) for name in columns])
     profiles = groups.filter(pl.col("n") > 0).with_columns(
         is_common=all_score & pl.col("label").is_not_null()
     )
@@ -179,30 +331,22 @@ def _scoped_table(profiles: _Profiles) -> ContingencyTable:
 
 
 def _score_points(
-    lazy: pl.LazyFrame,
-    vector: Vector,
-    fields: Mapping[str, pl.Expr],
-    keys: dict[str, str],
-    options: LabelOptions,
-    distance: DistanceName,
-    missing: Missing,
+    of_user: _Rows, vector: Vector, distance: DistanceName, missing: Missing
 ) -> pl.LazyFrame:
     """Return counts and scores of points by partition, run_no and common, as in _scoped_table.
 
     n_points counts the points that are left out as well. Columns other than the coordinates have
     names that no coordinate has.
     """
+    lazy, keys, options = of_user.lazy, of_user.keys, of_user.options
     # Names the user's columns; the tables below get them without the rest of the frame.
     check_vector(lazy, vector, pl.lit(True))
-    clusters = list(fields.values())
-    dtype = lazy.select(clusters[0].alias("cluster")).collect_schema()["cluster"]
-    all_score = _all_score(clusters, options, dtype)
     hidden = {name: f"__ce_{name}" for name in (*keys, "run_no", "common")}
     coordinates = [vector] if isinstance(vector, str | pl.Expr) else list(vector)
     points = lazy.select(
         *coordinates,
-        *(x.name.prefix("__ce_") for x in (*key_columns(keys), *_unfold(clusters))),
-        __ce_common=all_score,
+        *(x.name.prefix("__ce_") for x in (*key_columns(keys), *_unfold(of_user.clusters))),
+        __ce_common=of_user.all_score(of_user.clusters),
     )
     # If all rows are common, one scope has the scores of both. The order of the rows stays, because
     # singletons are told apart by the numbers of their rows.
@@ -382,6 +526,34 @@ def _remark() -> pl.Expr:
     return pl.when(text != "").then(text)
 
 
+def _compare(
+    rows: _Rows, distance: DistanceName, missing: Missing, margin: pl.Expr
+) -> pl.LazyFrame:
+    """Return the columns of compare_clusterings."""
+    profiles = _read_profiles(rows)
+    table, keys = _scoped_table(profiles), list(rows.keys)
+    scores = external_scores("arithmetic", 1.0, adjusted=True)
+    scores = {name: scores[name] for name in _LABEL_SCORES}
+    report = score_partitions(table, scores, adjusted=True).cache()
+    scoped = report.rename({"total": "n"}).select(*table.keys, *_OWN_COUNTS, *scores)
+    if rows.vector is None:
+        nothing = (pl.lit(None, pl.Float64).alias(x) for x in _POINT_SCORES)
+        scoped = scoped.with_columns(*nothing, n_points=None)
+    else:
+        of_points = _score_points(rows, rows.vector, distance, missing)
+        scoped = _add_point_scores(scoped, of_points, list(table.keys))
+    ranks = _rank(scoped, keys).cache()
+    errors = _errors_to_best(profiles, ranks, table, report)
+    found = _add_limits(ranks, errors, [*keys, "run_no"], margin)
+    found = join_partitions(found, keys, _count_rows(profiles)).with_columns(
+        coverage=ratio(pl.col("n"), pl.coalesce("n_points", "n_rows"))
+    )
+    named_by = [x for x in rows.names.collect_schema() if x != "clustering"]
+    found = join_small(found.with_columns(remark=_remark()), named_by, rows.names)
+    found = found.rename({"place": "rank"}).sort(*keys, "rank", nulls_last=True)
+    return found.select(*keys, *_COMPARED)
+
+
 # ----------------------------------------------------------------------------------------------
 # Tables
 # ----------------------------------------------------------------------------------------------
@@ -412,6 +584,8 @@ def compare_clusterings(
     noise_as: NoiseAs | None = None,
     confidence: float = 0.95,
     missing: Missing = "error",
+    id: Column | None = None,  # noqa: A002
+    run: Column | None = None,
 ) -> Frame:
     """Compare several clusterings of the same rows, the best one first.
 
@@ -425,7 +599,7 @@ def compare_clusterings(
         The rows to evaluate. A LazyFrame is streamed when you collect the result.
     clusters : list of str or Expr
         One column of clusters for each clustering. All columns have the same type, or whole
-        numbers. A selector of several columns is also allowed.
+        numbers. A selector of several columns is also allowed. In the long form, it is one column.
     label : str or Expr, optional
         True class, of any type that can be grouped. Rows without a label are left out of the scores
         of labels. Pass label, vector or both.
@@ -441,6 +615,11 @@ def compare_clusterings(
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     confidence : float
         The probability (between 0 and 1) that an interval covers the difference in the population.
+    id, run : str or Expr, optional
+        Pass both if the frame is in the long form, with a row for each id and run. Then each run is
+        a clustering. The label, the vector and the weight of an id may be NULL in all of its rows
+        but one, which needs neither a run nor a cluster. To get such a frame, concatenate a frame
+        of runs and a frame of points diagonally.
 
     Returns
     -------
@@ -449,8 +628,9 @@ def compare_clusterings(
         then from the best clustering to the worst. The columns are the partition columns and the
         following:
 
-        * clustering is the name of the column with the clusters. In SQL, it is 'clustering 1' and
-          so on if one of the clusters is not a plain column. rank is 1 for the best clustering.
+        * clustering is the name of the column with the clusters, or the run. In SQL, it is
+          'clustering 1' and so on if one of the clusters is not a plain column. rank is 1 for the
+          best clustering.
         * n is the number of rows that the clustering scores, and coverage is their share of the
           rows with a label, or of all rows if there are no labels. n_clusters is the number of
           their clusters, and n_noise is the number of noise rows. n_common is the number of common
@@ -475,14 +655,15 @@ def compare_clusterings(
           NULL.
 
         The best clustering has the highest adjusted_rand_score_common, or without labels the
-        highest simplified_silhouette_common. Ties are in the order of `clusters`. If there are no
-        rows, the result is empty.
+        highest simplified_silhouette_common. Ties are in the order of `clusters`, or in the order
+        of the runs. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
         For the same reasons as external_report and internal_report, if neither labels nor vectors
-        are given, or if two columns of clusters have different types.
+        are given, if two columns of clusters have different types, or if an id has two rows in a
+        run or two labels, vectors or weights.
 
     Notes
     -----
@@ -524,28 +705,20 @@ def compare_clusterings(
     check_noise_as(noise, noise_as)
     pass_arguments_to(check_point_options)
     keys: dict[str, str] = check_partition_keys(lazy, partition_by, _COMPARED)
-    fields = _read_clusterings(lazy, clusters)
-    profiles = _read_profiles(lazy, list(fields.values()), keys, options, label)
-    table = _scoped_table(profiles)
-    scores = external_scores("arithmetic", 1.0, adjusted=True)
-    scores = {name: scores[name] for name in _LABEL_SCORES}
-    report = score_partitions(table, scores, adjusted=True).cache()
-    scoped = report.rename({"total": "n"}).select(*table.keys, *_OWN_COUNTS, *scores)
-    if vector is None:
-        nothing = (pl.lit(None, pl.Float64).alias(x) for x in _POINT_SCORES)
-        scoped = scoped.with_columns(*nothing, n_points=None)
-    else:
-        of_points = _score_points(lazy, vector, fields, keys, options, distance, missing)
-        scoped = _add_point_scores(scoped, of_points, list(table.keys))
-    ranks = _rank(scoped, list(keys)).cache()
-    errors = _errors_to_best(profiles, ranks, table, report)
-    found = _add_limits(ranks, errors, [*keys, "run_no"], margin)
-    names = pl.lit(list(fields), pl.List(pl.String))
-    found = join_partitions(found, list(keys), _count_rows(profiles)).with_columns(
-        clustering=names.list.get(pl.col("run_no")),
-        coverage=ratio(pl.col("n"), pl.coalesce("n_points", "n_rows")),
-    )
-    found = found.with_columns(remark=_remark())
-    found = found.rename({"place": "rank"}).sort(*keys, "rank", nulls_last=True)
-    found = found.select(*keys, *_COMPARED)
-    return to_user_frame(frame, found, keys)
+    if id is None and run is None:
+        fields = _read_clusterings(lazy, clusters)
+        numbers = range(len(fields))
+        names = pl.LazyFrame({"run_no": numbers, "clustering": list(fields)})
+        rows = _Rows(lazy, list(fields.values()), names, keys, label, vector, options)
+        return to_user_frame(frame, _compare(rows, distance, missing, margin), keys)
+
+    def compare(lazy: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the result for a frame in the long form."""
+        rows = _read_long_rows(lazy, clusters, id, run, keys, label, vector, options)
+        return _compare(rows, distance, missing, margin).rename(keys)
+
+    if isinstance(frame, pl.DataFrame):
+        return compare(lazy).collect(engine="streaming")
+    # The query depends on the runs, so it is made when the result is collected.
+    schema = compare(lazy.clear()).collect_schema()
+    return pl.defer(lambda: compare(lazy).collect(engine="streaming"), schema=schema)

@@ -3,8 +3,127 @@
 --   * A profile is a label and a list of clusters, one for each clustering, with the rows that have
 --     them all. All scores of labels are computed from the profiles, so the table is read once for
 --     them. Scores of points read it a fixed number of times.
+--   * In the long form, the table has a row for each id and run. The rows of an id become one row
+--     with a list of its clusters, so that its label and its vector need to be in only one of them.
 --   * The common rows are those that every clustering scores. A score of the common rows does not
 --     depend on which rows a clustering leaves out, so it decides the order.
+
+---------------------------------------------------------------------------------------------------
+-- The long form
+---------------------------------------------------------------------------------------------------
+
+-- x, any value. Raises an error if id is given without run, or run with several columns of
+-- clusters. An aggregate, for use after HAVING.
+CREATE OR REPLACE MACRO clustereval._check_long_form(x, clusters, id, run) AS
+  CASE
+    WHEN clustereval._is_absent(run) AND NOT clustereval._is_absent(id)
+    THEN error('run: expected a column together with id, got NULL')
+    WHEN NOT clustereval._is_absent(run)
+      AND clustereval._coordinate_names(
+        clustereval._vector_text(concat('', alias(any_value(clusters))))
+      )[2] IS NOT NULL
+    THEN error('clusters: expected a list of one column together with run, got several')
+    ELSE x
+  END;
+
+-- The only value that is not NULL of x in the rows of an id. Raises an error if there are several.
+-- An aggregate.
+CREATE OR REPLACE MACRO clustereval._only_value(x, parameter, id) AS
+  CASE
+    WHEN MIN(x) <> MAX(x)
+    THEN error(concat(
+      parameter, ': expected the same value in all rows of an id, got different ones for id ',
+      clustereval._show_value(any_value(id))
+    ))
+    ELSE MIN(x)
+  END;
+
+-- One row per partition: partition_key and names, the sorted values of run in rows with a cluster.
+-- No row without run.
+CREATE OR REPLACE MACRO clustereval._names_of_runs(tbl, clusters, partition_by, run) AS TABLE
+  SELECT
+    partition_by AS partition_key,
+    list_sort(list(DISTINCT run), 'ASC', 'NULLS LAST') AS names
+  FROM query_table(tbl)
+  WHERE NOT clustereval._is_left_out(run) AND clusters[1] IS NOT NULL
+  GROUP BY partition_by;
+
+-- One row per partition and id of a table in the long form: partition_key; label; clusters, a list
+-- with the cluster of the id in each run of its partition; n, its weight, 1 without weights;
+-- coordinates, its vector; and has_vectors, TRUE if there is an argument vector. No row without
+-- run.
+CREATE OR REPLACE MACRO clustereval._rows_of_ids(
+  tbl, clusters, label, vector, weight, partition_by, id, run
+) AS TABLE
+  WITH __ce_long AS (
+    SELECT
+      partition_by AS __ce_key, id AS __ce_id, run AS __ce_run, clusters[1] AS __ce_cluster,
+      NOT clustereval._is_left_out(id) AS __ce_has_id,
+      label AS __ce_label,
+      CASE WHEN clustereval._is_left_out(weight) THEN 1 ELSE weight END AS __ce_weight,
+      -- A row of columns without any value is not a point.
+      CASE WHEN list_any_value(vector) IS NOT NULL THEN vector END AS __ce_vector,
+      coalesce(alias(vector), '') <> 'CAST(NULL AS DOUBLE[])' AS __ce_has_vectors
+    FROM query_table(tbl)
+    WHERE NOT clustereval._is_left_out(run)
+  ),
+  __ce_runs AS (SELECT * FROM clustereval._names_of_runs(tbl, clusters, partition_by, run)),
+  numbered AS (
+    SELECT
+      entry.*, runs.names,
+      CASE
+        WHEN entry.__ce_id IS NULL
+        THEN error(concat(
+          'id: expected ',
+          CASE WHEN entry.__ce_has_id THEN 'a value in every row' ELSE 'a column' END,
+          ' together with run, got NULL'
+        ))
+        WHEN entry.__ce_cluster IS NULL THEN NULL
+        WHEN entry.__ce_run IS NULL
+        THEN error('run: expected a value in every row with a cluster, got NULL')
+        ELSE list_position(runs.names, entry.__ce_run)
+      END AS run_no
+    FROM __ce_long AS entry
+    JOIN __ce_runs AS runs ON runs.partition_key IS NOT DISTINCT FROM entry.__ce_key
+  ),
+  ids AS (
+    SELECT
+      __ce_key, __ce_id,
+      any_value(names) AS names,
+      any_value(__ce_has_vectors) AS has_vectors,
+      clustereval._only_value(__ce_label, 'label', __ce_id) AS label,
+      clustereval._check_weight(clustereval._only_value(__ce_weight, 'weight', __ce_id)) AS n,
+      any_value(__ce_vector) AS coordinates,
+      MIN(hash(__ce_vector)) FILTER (WHERE __ce_vector IS NOT NULL) AS least,
+      MAX(hash(__ce_vector)) FILTER (WHERE __ce_vector IS NOT NULL) AS greatest,
+      list(__ce_cluster ORDER BY run_no ASC NULLS LAST) FILTER (WHERE run_no IS NOT NULL) AS found,
+      list(run_no ORDER BY run_no ASC NULLS LAST) FILTER (WHERE run_no IS NOT NULL) AS numbers
+    FROM numbered
+    GROUP BY __ce_key, __ce_id
+  )
+  SELECT
+    owner.__ce_key AS partition_key,
+    owner.label,
+    CASE
+      WHEN least <> greatest
+      THEN error(concat(
+        'vector: expected the same value in all rows of an id, got different ones for id ',
+        clustereval._show_value(__ce_id)
+      ))
+      WHEN len(list_distinct(numbers)) < len(numbers)
+      THEN error(concat(
+        'id: expected one row per id in a run, got several rows of id ',
+        clustereval._show_value(__ce_id)
+      ))
+      WHEN len(numbers) = len(names) THEN found
+      ELSE list_transform(
+        range(1, len(names) + 1), lambda __ce_no: found[list_position(numbers, __ce_no)]
+      )
+    END AS clusters,
+    owner.n,
+    owner.coordinates,
+    owner.has_vectors
+  FROM ids AS owner;
 
 ---------------------------------------------------------------------------------------------------
 -- Profiles
@@ -34,28 +153,44 @@ CREATE OR REPLACE MACRO clustereval._check_can_compare(label, vector) AS
 
 -- One row per value of (partition_by, label, clusters) in the table named tbl: partition_key,
 -- label, clusters, n, and is_common, TRUE if the rows have a label and every clustering scores
--- them.
+-- them. owners: rows of _rows_of_ids.
 CREATE OR REPLACE MACRO clustereval._clustering_profiles(
-  tbl, clusters, label, vector, weight, partition_by, noise, noise_as
+  tbl, clusters, label, vector, weight, partition_by, noise, noise_as, id, run, owners
 ) AS TABLE
+  -- The rows of the table, or none in the long form.
+  WITH __ce_wide AS (
+    SELECT * FROM query_table(clustereval._check_table_name(tbl))
+    WHERE clustereval._is_left_out(run)
+  ),
   -- Groups of rows. A struct hides the list from the check of _row_groups, which names cluster.
-  WITH __ce_keyed AS (
+  __ce_keyed AS (
     SELECT keyed.partition_key, keyed.label, keyed.cluster['list'] AS list, keyed.n
     FROM clustereval._row_groups(
-      tbl, label, {'list': clusters}, weight, partition_by, NULL, 'cluster'
+      __ce_wide, label, {'list': clusters}, weight, partition_by, NULL, 'cluster'
     ) AS keyed
+    UNION ALL
+    SELECT owner.partition_key, owner.label, owner.clusters, CAST(SUM(owner.n) AS BIGINT)
+    FROM query_table(owners) AS owner
+    GROUP BY owner.partition_key, owner.label, owner.clusters
     UNION ALL
     SELECT NULL, NULL, NULL, COUNT(*)
     FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE
     HAVING clustereval._check_columns(
       clustereval._check_noise(
-        clustereval._check_vector_type(clustereval._check_can_compare(label, vector), vector),
+        clustereval._check_vector_type(
+          clustereval._check_long_form(
+            clustereval._check_can_compare(label, vector), clusters, id, run
+          ),
+          vector
+        ),
         noise, clusters[1]
       ),
       [
         clustereval._given_column('clusters', clusters),
-        clustereval._given_column('vector', vector)
+        clustereval._given_column('vector', vector),
+        clustereval._given_column('id', id),
+        clustereval._given_column('run', run)
       ]
     )
   )
@@ -65,14 +200,22 @@ CREATE OR REPLACE MACRO clustereval._clustering_profiles(
   FROM __ce_keyed AS own
   WHERE own.n > 0;
 
--- One row, __ce_names, the names of the clusterings, a list; NULL if one of them is an expression.
-CREATE OR REPLACE MACRO clustereval._clustering_names(tbl, clusters) AS TABLE
+-- The names of the clusterings, a list: one row for all partitions, NULL if one of them is an
+-- expression, or in the long form one row for each partition. partition_key; is_for_all; names.
+CREATE OR REPLACE MACRO clustereval._clustering_names(tbl, clusters, partition_by, run) AS TABLE
   SELECT
+    any_value(partition_by) AS partition_key,
+    TRUE AS is_for_all,
     clustereval._coordinate_names(
       clustereval._vector_text(concat('', alias(any_value(clusters))))
-    ) AS __ce_names
+    ) AS names
   FROM query_table(tbl)
-  WHERE FALSE;
+  WHERE FALSE
+  HAVING clustereval._is_absent(run)
+  UNION ALL
+  SELECT
+    partition_key, FALSE, list_transform(names, lambda __ce_name: CAST(__ce_name AS VARCHAR))
+  FROM clustereval._names_of_runs(tbl, clusters, partition_by, run);
 
 -- The rows of profiles (_clustering_profiles), once for each clustering: run_no, its number from 1,
 -- and cluster in place of clusters.
@@ -108,24 +251,33 @@ CREATE OR REPLACE MACRO clustereval._scoped_groups(runs, noise, noise_as) AS TAB
 -- One row per scope, as in _scoped_groups, if there are vectors: scope; n, n_noise, n_clusters;
 -- n_points, with those that are left out; and the scores silhouette (by the centers of clusters),
 -- davies_bouldin and calinski_harabasz. The table is read a fixed number of times, however many
--- clusterings there are.
+-- clusterings there are. owners: rows of _rows_of_ids.
 CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
-  tbl, clusters, vector, distance, partition_by, noise, noise_as, missing
+  tbl, clusters, vector, distance, partition_by, noise, noise_as, missing, run, owners
 ) AS TABLE
   WITH __ce_points AS (
     SELECT
-      partition_by AS __ce_key, vector AS __ce_vector, clusters AS __ce_clusters,
-      clustereval._all_score(clusters, noise, noise_as) AS __ce_common
+      partition_by AS __ce_key, vector AS __ce_vector, clusters AS __ce_clusters
     FROM query_table(tbl)
     WHERE coalesce(alias(vector), '') <> 'CAST(NULL AS DOUBLE[])'
+      AND clustereval._is_left_out(run)
+    UNION ALL
+    SELECT owner.partition_key, owner.coordinates, owner.clusters
+    FROM query_table(owners) AS owner
+    WHERE owner.has_vectors
   ),
   -- Whether all rows are common, so that one scope has the scores of both.
-  rows AS MATERIALIZED (SELECT bool_and(__ce_common) AS are_common FROM __ce_points),
+  rows AS MATERIALIZED (
+    SELECT bool_and(clustereval._all_score(__ce_clusters, noise, noise_as)) AS are_common
+    FROM __ce_points
+  ),
   unfolded AS (
     SELECT
       __ce_key AS key, __ce_vector AS coordinates,
       CASE
-        WHEN __ce_common AND NOT (SELECT are_common FROM rows) THEN [FALSE, TRUE]
+        WHEN clustereval._all_score(__ce_clusters, noise, noise_as)
+          AND NOT (SELECT are_common FROM rows)
+        THEN [FALSE, TRUE]
         ELSE [FALSE]
       END AS scopes,
       unnest(range(1, len(__ce_clusters) + 1)) AS run_no,
@@ -325,25 +477,34 @@ CREATE OR REPLACE MACRO clustereval._comparison_remark(
 
 -- Several clusterings of the rows of the table tbl, the best one first: one row per partition and
 -- clustering. clusters is a list of columns, one for each clustering; label is the column of the
--- true labels, and vector the coordinates; at least one of both is needed.
+-- true labels, and vector the coordinates; at least one of both is needed. If the table has a row
+-- for each id and run, pass these columns as id and run, and a list of one column of clusters. The
+-- label, the vector and the weight of an id may then be NULL in all of its rows but one, which
+-- needs neither a run nor a cluster.
 -- Examples:
 --   FROM clustereval.compare_clusterings(assignments, [cluster, flower % 3], species);
 CREATE OR REPLACE MACRO clustereval.compare_clusterings(
   tbl, clusters, label := NULL, vector := CAST(NULL AS DOUBLE[]), distance := 'euclidean',
   weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL, confidence := 0.95,
-  missing := 'error'
+  missing := 'error', id := NULL, run := NULL
 ) AS TABLE
-  WITH __ce_profiles AS MATERIALIZED (
+  WITH __ce_owners AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._rows_of_ids(tbl, clusters, label, vector, weight, partition_by, id, run)
+  ),
+  __ce_profiles AS MATERIALIZED (
     SELECT *
     FROM clustereval._clustering_profiles(
-      tbl, clusters, label, vector, weight, partition_by, noise, noise_as
+      tbl, clusters, label, vector, weight, partition_by, noise, noise_as, id, run, __ce_owners
     )
   ),
-  __ce_names AS (SELECT * FROM clustereval._clustering_names(tbl, clusters)),
+  __ce_names AS (
+    SELECT * FROM clustereval._clustering_names(tbl, clusters, partition_by, run)
+  ),
   __ce_point_scores AS (
     SELECT *
     FROM clustereval._clustering_point_scores(
-      tbl, clusters, vector, distance, partition_by, noise, noise_as, missing
+      tbl, clusters, vector, distance, partition_by, noise, noise_as, missing, run, __ce_owners
     )
   ),
   runs AS (SELECT * FROM clustereval._unfold_profiles(__ce_profiles)),
@@ -375,7 +536,7 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
   )
   SELECT
     own.partition_key,
-    COALESCE(names.__ce_names[own.run_no], concat('clustering ', own.run_no)) AS clustering,
+    COALESCE(naming.names[own.run_no], concat('clustering ', own.run_no)) AS clustering,
     own.place AS rank,
     own.n,
     clustereval._ratio(own.n, COALESCE(own.n_points, total.n_rows)) AS coverage,
@@ -403,7 +564,8 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
       own.n_common, clustereval._ratio(own.n, COALESCE(own.n_points, total.n_rows))
     ) AS remark
   FROM ranks AS own
-  CROSS JOIN __ce_names AS names
+  JOIN __ce_names AS naming
+    ON naming.is_for_all OR naming.partition_key IS NOT DISTINCT FROM own.partition_key
   JOIN totals AS total ON total.partition_key IS NOT DISTINCT FROM own.partition_key
   LEFT JOIN errors AS rand
     ON rand.partition_key['key'] IS NOT DISTINCT FROM own.partition_key

@@ -182,21 +182,27 @@ CREATE OR REPLACE MACRO clustereval._slope_term(slope, influence) AS
 -- table_2, label, cluster_1, cluster_2 and n rows; influences, gradients: rows of
 -- _centered_influences and _score_gradients, with the tables as partitions.
 CREATE OR REPLACE MACRO clustereval._difference_errors(cells, influences, gradients) AS TABLE
-  -- The influences of a row of a cell on the statistics of both tables.
-  WITH paired AS (
+  -- The influences of a row of a cell on the statistics of the first table. Materialized, because
+  -- the optimizer may join the influences of both tables first, and these match by label alone.
+  WITH first_influences AS MATERIALIZED (
     SELECT
-      cell.partition_key, cell.table_1, cell.table_2, cell.n, one.family,
-      one.i1, one.i2, one.i3, one.i4, two.i1 AS j1, two.i2 AS j2, two.i3 AS j3, two.i4 AS j4
+      cell.partition_key, cell.table_1, cell.table_2, cell.label, cell.cluster_2, cell.n,
+      one.family, one.i1, one.i2, one.i3, one.i4
     FROM query_table(cells) AS cell
     JOIN query_table(influences) AS one
       ON one.partition_key = cell.table_1
       AND one.label = cell.label
       AND one.cluster IS NOT DISTINCT FROM cell.cluster_1
+  ),
+  -- The same with those on the statistics of the second table.
+  paired AS (
+    SELECT cell.*, two.i1 AS j1, two.i2 AS j2, two.i3 AS j3, two.i4 AS j4
+    FROM first_influences AS cell
     JOIN query_table(influences) AS two
       ON two.partition_key = cell.table_2
       AND two.label = cell.label
       AND two.cluster IS NOT DISTINCT FROM cell.cluster_2
-      AND two.family = one.family
+      AND two.family = cell.family
   ),
   -- The influences of a row of a cell on the values of a metric in both tables.
   effects AS (
