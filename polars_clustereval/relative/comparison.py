@@ -248,7 +248,8 @@ def _read_long_rows(
         *([pl.col("vector").struct.unnest()] if vector is not None else []),
     )
     return _Rows(
-        wide.cache(),
+        # The engine would compute a cached query for several of its readers.
+        wide.collect(engine="streaming").lazy(),
         [pl.col(f"__ce_{i}") for i in range(most)],
         listed.lazy().select(*keys, "run_no", clustering=pl.col("run").cast(pl.String)),
         {x: x for x in keys},
@@ -619,7 +620,7 @@ def compare_clusterings(
         Pass both if the frame is in the long form, with a row for each id and run. Then each run is
         a clustering. The label, the vector and the weight of an id may be NULL in all of its rows
         but one, which needs neither a run nor a cluster. To get such a frame, concatenate a frame
-        of runs and a frame of points diagonally.
+        of runs and a frame of points diagonally. One row for each id is held in memory.
 
     Returns
     -------

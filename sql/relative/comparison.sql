@@ -64,8 +64,18 @@ CREATE OR REPLACE MACRO clustereval._rows_of_ids(
       -- A row of columns without any value is not a point.
       CASE WHEN list_any_value(vector) IS NOT NULL THEN vector END AS __ce_vector,
       coalesce(alias(vector), '') <> 'CAST(NULL AS DOUBLE[])' AS __ce_has_vectors
-    FROM query_table(tbl)
+    FROM query_table(clustereval._check_table_name(tbl))
     WHERE NOT clustereval._is_left_out(run)
+    UNION ALL
+    SELECT
+      any_value(partition_by), any_value(id), any_value(run), any_value(clusters[1]), FALSE,
+      any_value(label), NULL, NULL, FALSE
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._check_columns(
+      clustereval._check_long_form(COUNT(*) > 0, clusters, id, run),
+      [clustereval._given_column('id', id), clustereval._given_column('run', run)]
+    )
   ),
   __ce_runs AS (SELECT * FROM clustereval._names_of_runs(tbl, clusters, partition_by, run)),
   numbered AS (
@@ -155,7 +165,7 @@ CREATE OR REPLACE MACRO clustereval._check_can_compare(label, vector) AS
 -- label, clusters, n, and is_common, TRUE if the rows have a label and every clustering scores
 -- them. owners: rows of _rows_of_ids.
 CREATE OR REPLACE MACRO clustereval._clustering_profiles(
-  tbl, clusters, label, vector, weight, partition_by, noise, noise_as, id, run, owners
+  tbl, clusters, label, vector, weight, partition_by, noise, noise_as, run, owners
 ) AS TABLE
   -- The rows of the table, or none in the long form.
   WITH __ce_wide AS (
@@ -178,19 +188,12 @@ CREATE OR REPLACE MACRO clustereval._clustering_profiles(
     WHERE FALSE
     HAVING clustereval._check_columns(
       clustereval._check_noise(
-        clustereval._check_vector_type(
-          clustereval._check_long_form(
-            clustereval._check_can_compare(label, vector), clusters, id, run
-          ),
-          vector
-        ),
+        clustereval._check_vector_type(clustereval._check_can_compare(label, vector), vector),
         noise, clusters[1]
       ),
       [
         clustereval._given_column('clusters', clusters),
-        clustereval._given_column('vector', vector),
-        clustereval._given_column('id', id),
-        clustereval._given_column('run', run)
+        clustereval._given_column('vector', vector)
       ]
     )
   )
@@ -495,7 +498,7 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
   __ce_profiles AS MATERIALIZED (
     SELECT *
     FROM clustereval._clustering_profiles(
-      tbl, clusters, label, vector, weight, partition_by, noise, noise_as, id, run, __ce_owners
+      tbl, clusters, label, vector, weight, partition_by, noise, noise_as, run, __ce_owners
     )
   ),
   __ce_names AS (

@@ -344,6 +344,120 @@ def test_expressions_have_numbers_in_sql(con: Any) -> None:
     assert {name for (name,) in con.execute(query).fetchall()} == {"clustering 1", "clustering 2"}
 
 
+# The long form ------------------------------------------------------------------------------------
+
+
+def make_long(wide: pl.DataFrame, runs: list[str], owned: list[str]) -> pl.DataFrame:
+    """A row for each id and run with a cluster, and one for each id with what it owns."""
+    wide = wide.with_row_index("id")
+    folded = wide.unpivot(runs, index=["id", "part"], variable_name="run", value_name="cluster")
+    owners = wide.select("id", "part", *owned)
+    return pl.concat([folded.drop_nulls("cluster"), owners], how="diagonal").sample(
+        fraction=1.0, shuffle=True, seed=5
+    )
+
+
+def call_long(engine: Engine, frame: pl.DataFrame, *given: Any, **options: Any) -> list[Row]:
+    long = {"id": "id", "run": "run"}
+    return engine.call("compare_clusterings", frame, ["cluster"], *given, **long, **options)
+
+
+@pytest.mark.parametrize("noise_as", ["drop", pytest.param("singletons", marks=pytest.mark.gate)])
+def test_the_long_form_gives_the_same_rows(engine: Engine, noise_as: str) -> None:
+    gaps = pl.int_range(pl.len()) % 7 == 3
+    # Ties are in the order of the runs, which is that of their names.
+    wide = ROWS.with_columns(pl.when(~gaps).then("split").alias("split"), w=pl.col("label") % 3)
+    options: dict[str, Any] = {"noise": -1, "noise_as": noise_as, "weight": "w"}
+    given = "label", ["x", "y"]
+    wanted = engine.call("compare_clusterings", wide, sorted(RUNS), *given, **options)
+    found = call_long(engine, make_long(wide, RUNS, ["label", "x", "y", "w"]), *given, **options)
+    assert_rows(found, wanted)
+
+
+def test_each_partition_has_its_own_runs(engine: Engine) -> None:
+    frame = make_long(ROWS, RUNS, ["label"])
+    others = pl.col("part").eq(1) & pl.col("run").is_in(["split", "coarse"])
+    kept = frame.filter(~others.fill_null(value=False))
+    found = call_long(engine, kept, "label", partition_by="part", **DROP)
+    assert sorted(row["clustering"] for row in found) == sorted([*RUNS, "good", "picky"])
+    rows = ROWS.filter(pl.col("part") == 1)
+    wanted = engine.call("compare_clusterings", rows, ["good", "picky"], "label", **DROP)
+    assert_rows([x for x in found if x.pop("part") == 1], wanted)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("kind", ["date", "list", "number"])
+def test_types_of_the_long_form(engine: Engine, kind: str) -> None:
+    types = {
+        "date": pl.date(2026, 1, 1) + pl.duration(days=pl.col("k")),
+        "list": pl.concat_list(pl.col("k").cast(pl.String), pl.lit("a")),
+        "number": pl.col("k"),
+    }
+    frame = make_long(ROWS, RUNS, ["label", "x"]).with_columns(
+        k=pl.col("run").replace_strict({x: i for i, x in enumerate(RUNS)}, return_dtype=pl.Int64),
+        label=pl.when(pl.col("label").is_not_null()).then(pl.struct("label")),
+        vector=pl.when(pl.col("x").is_not_null()).then(pl.concat_list("x", pl.lit(1.0))),
+    )
+    if kind == "list":
+        cluster = pl.when(pl.col("cluster").is_not_null()).then(pl.concat_list("cluster"))
+        frame = frame.with_columns(cluster)
+    else:
+        frame = frame.with_columns(run=pl.when(pl.col("run").is_not_null()).then(types[kind]))
+    found = call_long(engine, frame.drop("k"), "label", "vector")
+    wanted = engine.call(
+        "compare_clusterings", ROWS.with_columns(one=pl.lit(1.0)), RUNS, "label", ["x", "one"]
+    )
+    assert [x["adjusted_rand_score"] for x in found] == pytest.approx(
+        [x["adjusted_rand_score"] for x in wanted], rel=1e-12
+    )
+    assert [x["simplified_silhouette"] for x in found] == pytest.approx(
+        [x["simplified_silhouette"] for x in wanted], rel=1e-12
+    )
+    names = {"date": "2026-01-01", "list": "good", "number": "0"}
+    assert names[kind] in {x["clustering"] for x in found}
+
+
+def test_errors_of_the_long_form(side: Engine) -> None:
+    good = make_long(ROWS[:12], ["good", "split"], ["label", "x", "y"]).with_columns(
+        w=pl.when(pl.col("label").is_not_null()).then(1)
+    )
+    one = good.filter(pl.col("id") == 5, pl.col("run") == "good")
+    of_five = "expected the same value in all rows of an id, got different ones for id 5"
+    again = "id: expected one row per id in a run, got several rows of id 5"
+    null = pl.lit(None)
+    cases: list[tuple[str, pl.DataFrame, dict[str, Any]]] = [
+        ("id: expected a value in every row together with run", _add(good, one, id=null), {}),
+        ("run: expected a value in every row with a cluster", _add(good, one, run=null), {}),
+        (again, _add(good, one), {}),
+        (f"label: {of_five}", _add(good, one, run=pl.lit("z"), label=9), {}),
+        (f"vector: {of_five}", _add(good, one, run=pl.lit("z"), x=9.5, y=0.0), {}),
+        (f"weight: {of_five}", _add(good, one, run=pl.lit("z"), w=9), {"weight": "w"}),
+        ("id: expected a column together with run", good, {"id": None}),
+        ("run: expected a column together with id", good, {"run": None}),
+        ("clusters: expected a list of one column", good, {"clusters": ["cluster", "w"]}),
+    ]
+    for words, frame, options in cases:
+        given = {"clusters": ["cluster"], "id": "id", "run": "run"} | options
+        clusters = given.pop("clusters")
+        with fails(side, words):
+            side.call("compare_clusterings", frame, clusters, "label", ["x", "y"], **given)
+
+
+def _add(frame: pl.DataFrame, row: pl.DataFrame, **values: Any) -> pl.DataFrame:
+    return pl.concat([frame, row.with_columns(**values)], how="diagonal_relaxed")
+
+
+def test_runs_are_found_when_a_query_is_collected() -> None:
+    frame = make_long(ROWS, RUNS, ["label"])
+    found = ce.compare_clusterings(frame.lazy(), "cluster", "label", id="id", run="run")
+    assert isinstance(found, pl.LazyFrame)
+    wanted = ce.compare_clusterings(frame, "cluster", "label", id="id", run="run")
+    assert_rows(found.collect().rows(named=True), wanted.rows(named=True))
+    empty = ce.compare_clusterings(frame.clear(), "cluster", "label", id="id", run="run")
+    assert empty.schema == wanted.schema
+    assert empty.is_empty()
+
+
 # Bad input ----------------------------------------------------------------------------------------
 
 

@@ -25,8 +25,12 @@ __all__ = ["RUNS"]
 
 
 def _name_given(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report with a heading that names only labels and vectors that are given."""
-    heading = {"label": ("label", "clusters", "confidence"), "vector": ("vector", "distance")}
+    """Return the report with a heading that names only columns that are given."""
+    heading = {
+        "label": ("label", "clusters", "confidence"),
+        "vector": ("vector", "distance"),
+        "run": ("id", "run"),
+    }
     given = tuple(names for name, names in heading.items() if arguments[name] is not None)
     return replace(report, heading=given if "label" in given[0] else (("clusters",), *given))
 
