@@ -12,6 +12,10 @@
 -- The long form
 ---------------------------------------------------------------------------------------------------
 
+-- The names of the columns in clusters, NULL if one of them is an expression. An aggregate.
+CREATE OR REPLACE MACRO clustereval._names_of_columns(clusters) AS
+  clustereval._coordinate_names(clustereval._vector_text(concat('', alias(any_value(clusters)))));
+
 -- x, any value. Raises an error if id is given without run, or run with several columns of
 -- clusters. An aggregate, for use after HAVING.
 CREATE OR REPLACE MACRO clustereval._check_long_form(x, clusters, id, run) AS
@@ -19,9 +23,7 @@ CREATE OR REPLACE MACRO clustereval._check_long_form(x, clusters, id, run) AS
     WHEN clustereval._is_absent(run) AND NOT clustereval._is_absent(id)
     THEN error('run: expected a column together with id, got NULL')
     WHEN NOT clustereval._is_absent(run)
-      AND clustereval._coordinate_names(
-        clustereval._vector_text(concat('', alias(any_value(clusters))))
-      )[2] IS NOT NULL
+      AND clustereval._names_of_columns(clusters)[2] IS NOT NULL
     THEN error('clusters: expected a list of one column together with run, got several')
     ELSE x
   END;
@@ -149,10 +151,15 @@ CREATE OR REPLACE MACRO clustereval._all_score(clusters, noise, noise_as) AS
     __ce_one IS NULL OR (noise_as = 'drop' AND clustereval._is_noise(__ce_one, noise))
   )) = 0;
 
--- FALSE. Raises an error if compare_clusterings has neither labels nor vectors. An aggregate, for
--- use after HAVING.
-CREATE OR REPLACE MACRO clustereval._check_can_compare(label, vector) AS
+-- FALSE. Raises an error if there are no clusters or a column of them is given twice, or if there
+-- are neither labels nor vectors. An aggregate, for use after HAVING.
+CREATE OR REPLACE MACRO clustereval._check_can_compare(clusters, label, vector) AS
   CASE
+    WHEN ends_with(concat('', alias(any_value(clusters))), 'list_value())')
+    THEN error('clusters: expected a list of columns, one for each clustering, got an empty list')
+    WHEN len(list_distinct(clustereval._names_of_columns(clusters)))
+      < len(clustereval._names_of_columns(clusters))
+    THEN error('clusters: a column is given twice')
     WHEN clustereval._is_absent(label)
       AND concat('', alias(any_value(vector))) = 'any_value(CAST(NULL AS DOUBLE[]))'
     THEN error(
@@ -188,7 +195,9 @@ CREATE OR REPLACE MACRO clustereval._clustering_profiles(
     WHERE FALSE
     HAVING clustereval._check_columns(
       clustereval._check_noise(
-        clustereval._check_vector_type(clustereval._check_can_compare(label, vector), vector),
+        clustereval._check_vector_type(
+          clustereval._check_can_compare(clusters, label, vector), vector
+        ),
         noise, clusters[1]
       ),
       [
@@ -209,9 +218,7 @@ CREATE OR REPLACE MACRO clustereval._clustering_names(tbl, clusters, partition_b
   SELECT
     any_value(partition_by) AS partition_key,
     TRUE AS is_for_all,
-    clustereval._coordinate_names(
-      clustereval._vector_text(concat('', alias(any_value(clusters))))
-    ) AS names
+    clustereval._names_of_columns(clusters) AS names
   FROM query_table(tbl)
   WHERE FALSE
   HAVING clustereval._is_absent(run)

@@ -491,6 +491,9 @@ def test_errors_of_columns_in_sql(con: Any) -> None:
     con.register("assignments", ROWS)
     with pytest.raises(duckdb.Error, match="clusters: expected a list of columns, got quoted stri"):
         con.execute("FROM clustereval.compare_clusterings(assignments, ['good', 'split'], label)")
+    for given, words in (("[]", "got an empty list"), ("[good, good]", "a column is given twice")):
+        with pytest.raises(duckdb.Error, match=f"clusters: .*{words}"):
+            con.execute(f"FROM clustereval.compare_clusterings(assignments, {given}, label)")
 
 
 def test_a_list_of_columns_as_the_cluster_of_another_table(con: Any) -> None:
