@@ -155,7 +155,7 @@ CREATE OR REPLACE MACRO clustereval._all_score(clusters, noise, noise_as) AS
 -- are neither labels nor vectors. An aggregate, for use after HAVING.
 CREATE OR REPLACE MACRO clustereval._check_can_compare(clusters, label, vector) AS
   CASE
-    WHEN ends_with(concat('', alias(any_value(clusters))), 'list_value())')
+    WHEN regexp_matches(concat('', alias(any_value(clusters))), 'list_value\(\)\)$')
     THEN error('clusters: expected a list of columns, one for each clustering, got an empty list')
     WHEN len(list_distinct(clustereval._names_of_columns(clusters)))
       < len(clustereval._names_of_columns(clusters))
