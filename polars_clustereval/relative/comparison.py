@@ -459,13 +459,16 @@ def _errors_to_best(
     """
     keys, options, names = list(profiles.keys), profiles.options, ("cluster_1", "cluster_2")
     by = [*keys, "run_no"]
-    numbers = ranks.select(*by, "best_no").filter(pl.col("run_no") != pl.col("best_no"))
-    clusters = pl.concat_list(profiles.columns)
-    common = profiles.frame.filter("is_common").select(*keys, "label", "n", clusters=clusters)
-    cells = join_partitions(common, keys, numbers).with_columns(
-        cluster_1=pl.col("clusters").list.get(pl.col("run_no")),
-        cluster_2=pl.col("clusters").list.get(pl.col("best_no")),
+    best = ranks.select(*keys, "best_no").unique()
+    common = profiles.frame.filter("is_common")
+    # The lists are exploded before they are joined, so that they are not copied for each element.
+    cells = join_partitions(common, keys, best).select(
+        *(*keys, "label", "n", "best_no"),
+        *_unfold([pl.col(name) for name in profiles.columns]),
+        cluster_2=pl.concat_list(profiles.columns).list.get(pl.col("best_no")),
     )
+    cells = cells.explode("run_no", "cluster").rename({"cluster": "cluster_1"})
+    cells = cells.filter(pl.col("run_no") != pl.col("best_no"))
     cells = cells.group_by(*by, "best_no", "label", *names).agg(pl.col("n").sum())
     if options.noise_as == "singletons":
         dtype = cells.collect_schema()["cluster_1"]

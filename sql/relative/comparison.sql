@@ -40,22 +40,28 @@ CREATE OR REPLACE MACRO clustereval._only_value(x, parameter, id) AS
     ELSE MIN(x)
   END;
 
--- One row per partition: partition_key and names, the sorted values of run in rows with a cluster.
--- No row without run.
-CREATE OR REPLACE MACRO clustereval._names_of_runs(tbl, clusters, partition_by, run) AS TABLE
+-- One row per partition and value of run in rows with a cluster: partition_key; run; run_no, its
+-- number in the partition, from 1; and n_runs, their number. No row without run.
+CREATE OR REPLACE MACRO clustereval._numbered_runs(tbl, clusters, partition_by, run) AS TABLE
+  WITH __ce_values AS (
+    SELECT partition_by AS __ce_key, run AS __ce_run
+    FROM query_table(tbl)
+    WHERE NOT clustereval._is_left_out(run) AND clusters[1] IS NOT NULL
+    GROUP BY partition_by, run
+  )
   SELECT
-    partition_by AS partition_key,
-    list_sort(list(DISTINCT run), 'ASC', 'NULLS LAST') AS names
-  FROM query_table(tbl)
-  WHERE NOT clustereval._is_left_out(run) AND clusters[1] IS NOT NULL
-  GROUP BY partition_by;
+    __ce_key AS partition_key,
+    __ce_run AS run,
+    ROW_NUMBER() OVER (PARTITION BY __ce_key ORDER BY __ce_run ASC NULLS LAST) AS run_no,
+    COUNT(*) OVER (PARTITION BY __ce_key) AS n_runs
+  FROM __ce_values;
 
 -- One row per partition and id of a table in the long form: partition_key; label; clusters, a list
 -- with the cluster of the id in each run of its partition; n, its weight, 1 without weights;
 -- coordinates, its vector; and has_vectors, TRUE if there is an argument vector. No row without
--- run.
+-- run. runs: rows of _numbered_runs.
 CREATE OR REPLACE MACRO clustereval._rows_of_ids(
-  tbl, clusters, label, vector, weight, partition_by, id, run
+  tbl, clusters, label, vector, weight, partition_by, id, run, runs
 ) AS TABLE
   WITH __ce_long AS (
     SELECT
@@ -79,10 +85,9 @@ CREATE OR REPLACE MACRO clustereval._rows_of_ids(
       [clustereval._given_column('id', id), clustereval._given_column('run', run)]
     )
   ),
-  __ce_runs AS (SELECT * FROM clustereval._names_of_runs(tbl, clusters, partition_by, run)),
   numbered AS (
     SELECT
-      entry.*, runs.names,
+      entry.*,
       CASE
         WHEN entry.__ce_id IS NULL
         THEN error(concat(
@@ -93,15 +98,19 @@ CREATE OR REPLACE MACRO clustereval._rows_of_ids(
         WHEN entry.__ce_cluster IS NULL THEN NULL
         WHEN entry.__ce_run IS NULL
         THEN error('run: expected a value in every row with a cluster, got NULL')
-        ELSE list_position(runs.names, entry.__ce_run)
+        ELSE numbers.run_no
       END AS run_no
     FROM __ce_long AS entry
-    JOIN __ce_runs AS runs ON runs.partition_key IS NOT DISTINCT FROM entry.__ce_key
+    LEFT JOIN query_table(runs) AS numbers
+      ON numbers.partition_key IS NOT DISTINCT FROM entry.__ce_key
+      AND numbers.run IS NOT DISTINCT FROM entry.__ce_run
+  ),
+  counts AS (
+    SELECT partition_key, MAX(n_runs) AS n_runs FROM query_table(runs) GROUP BY partition_key
   ),
   ids AS (
     SELECT
       __ce_key, __ce_id,
-      any_value(names) AS names,
       any_value(__ce_has_vectors) AS has_vectors,
       clustereval._only_value(__ce_label, 'label', __ce_id) AS label,
       clustereval._check_weight(clustereval._only_value(__ce_weight, 'weight', __ce_id)) AS n,
@@ -127,15 +136,16 @@ CREATE OR REPLACE MACRO clustereval._rows_of_ids(
         'id: expected one row per id in a run, got several rows of id ',
         clustereval._show_value(__ce_id)
       ))
-      WHEN len(numbers) = len(names) THEN found
+      WHEN len(numbers) = counts.n_runs THEN found
       ELSE list_transform(
-        range(1, len(names) + 1), lambda __ce_no: found[list_position(numbers, __ce_no)]
+        range(1, counts.n_runs + 1), lambda __ce_no: found[list_position(numbers, __ce_no)]
       )
     END AS clusters,
     owner.n,
     owner.coordinates,
     owner.has_vectors
-  FROM ids AS owner;
+  FROM ids AS owner
+  JOIN counts ON counts.partition_key IS NOT DISTINCT FROM owner.__ce_key;
 
 ---------------------------------------------------------------------------------------------------
 -- Profiles
@@ -212,20 +222,29 @@ CREATE OR REPLACE MACRO clustereval._clustering_profiles(
   FROM __ce_keyed AS own
   WHERE own.n > 0;
 
--- The names of the clusterings, a list: one row for all partitions, NULL if one of them is an
--- expression, or in the long form one row for each partition. partition_key; is_for_all; names.
-CREATE OR REPLACE MACRO clustereval._clustering_names(tbl, clusters, partition_by, run) AS TABLE
+-- The names of the clusterings, one row for each: partition_key; is_for_all, FALSE in the long
+-- form, whose partitions have runs of their own; run_no; and name. No row if one of the clusters is
+-- an expression. runs: rows of _numbered_runs.
+CREATE OR REPLACE MACRO clustereval._clustering_names(
+  tbl, clusters, partition_by, run, runs
+) AS TABLE
+  WITH __ce_columns AS (
+    SELECT
+      any_value(partition_by) AS __ce_key,
+      clustereval._names_of_columns(clusters) AS __ce_names
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._is_absent(run)
+  )
   SELECT
-    any_value(partition_by) AS partition_key,
+    __ce_key AS partition_key,
     TRUE AS is_for_all,
-    clustereval._names_of_columns(clusters) AS names
-  FROM query_table(tbl)
-  WHERE FALSE
-  HAVING clustereval._is_absent(run)
+    unnest(range(1, len(__ce_names) + 1)) AS run_no,
+    unnest(__ce_names) AS name
+  FROM __ce_columns
   UNION ALL
-  SELECT
-    partition_key, FALSE, list_transform(names, lambda __ce_name: CAST(__ce_name AS VARCHAR))
-  FROM clustereval._names_of_runs(tbl, clusters, partition_by, run);
+  SELECT numbers.partition_key, FALSE, numbers.run_no, CAST(numbers.run AS VARCHAR)
+  FROM query_table(runs) AS numbers;
 
 -- The rows of profiles (_clustering_profiles), once for each clustering: run_no, its number from 1,
 -- and cluster in place of clusters.
@@ -409,20 +428,27 @@ CREATE OR REPLACE MACRO clustereval._rank_clusterings(report, point_scores) AS T
 CREATE OR REPLACE MACRO clustereval._errors_to_best(
   profiles, ranks, groups, statistics, noise, noise_as
 ) AS TABLE
-  -- Common rows with the clusters of one clustering and of the best one.
-  WITH paired AS (
+  -- Common rows with the clusters of one clustering and of the best one. The lists are unfolded
+  -- before anything is joined to their elements, so that they are not copied for each of them.
+  WITH unfolded AS (
     SELECT
-      {'key': own.partition_key, 'run_no': own.run_no} AS partition_key,
-      {'key': own.partition_key, 'run_no': own.run_no, 'common': TRUE} AS table_1,
-      {'key': own.partition_key, 'run_no': own.best_no, 'common': TRUE} AS table_2,
-      profile.label,
-      profile.clusters[own.run_no] AS one,
-      profile.clusters[own.best_no] AS two,
-      profile.n
+      profile.partition_key, profile.label, profile.n, best.run_no AS best_no,
+      unnest(range(1, len(profile.clusters) + 1)) AS run_no,
+      unnest(profile.clusters) AS one,
+      profile.clusters[best.run_no] AS two
     FROM query_table(profiles) AS profile
-    JOIN query_table(ranks) AS own
-      ON own.partition_key IS NOT DISTINCT FROM profile.partition_key
-    WHERE profile.is_common AND own.run_no <> own.best_no
+    JOIN query_table(ranks) AS best
+      ON best.partition_key IS NOT DISTINCT FROM profile.partition_key
+    WHERE profile.is_common AND best.place = 1
+  ),
+  paired AS (
+    SELECT
+      {'key': partition_key, 'run_no': run_no} AS partition_key,
+      {'key': partition_key, 'run_no': run_no, 'common': TRUE} AS table_1,
+      {'key': partition_key, 'run_no': best_no, 'common': TRUE} AS table_2,
+      label, one, two, n
+    FROM unfolded
+    WHERE run_no <> best_no
   ),
   cells AS (
     SELECT
@@ -498,9 +524,14 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
   weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL, confidence := 0.95,
   missing := 'error', id := NULL, run := NULL
 ) AS TABLE
-  WITH __ce_owners AS MATERIALIZED (
+  WITH __ce_runs AS MATERIALIZED (
+    SELECT * FROM clustereval._numbered_runs(tbl, clusters, partition_by, run)
+  ),
+  __ce_owners AS MATERIALIZED (
     SELECT *
-    FROM clustereval._rows_of_ids(tbl, clusters, label, vector, weight, partition_by, id, run)
+    FROM clustereval._rows_of_ids(
+      tbl, clusters, label, vector, weight, partition_by, id, run, __ce_runs
+    )
   ),
   __ce_profiles AS MATERIALIZED (
     SELECT *
@@ -509,7 +540,7 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
     )
   ),
   __ce_names AS (
-    SELECT * FROM clustereval._clustering_names(tbl, clusters, partition_by, run)
+    SELECT * FROM clustereval._clustering_names(tbl, clusters, partition_by, run, __ce_runs)
   ),
   __ce_point_scores AS (
     SELECT *
@@ -546,7 +577,7 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
   )
   SELECT
     own.partition_key,
-    COALESCE(naming.names[own.run_no], concat('clustering ', own.run_no)) AS clustering,
+    COALESCE(naming.name, concat('clustering ', own.run_no)) AS clustering,
     own.place AS rank,
     own.n,
     clustereval._ratio(own.n, COALESCE(own.n_points, total.n_rows)) AS coverage,
@@ -574,8 +605,9 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
       own.n_common, clustereval._ratio(own.n, COALESCE(own.n_points, total.n_rows))
     ) AS remark
   FROM ranks AS own
-  JOIN __ce_names AS naming
-    ON naming.is_for_all OR naming.partition_key IS NOT DISTINCT FROM own.partition_key
+  LEFT JOIN __ce_names AS naming
+    ON naming.run_no = own.run_no
+    AND (naming.is_for_all OR naming.partition_key IS NOT DISTINCT FROM own.partition_key)
   JOIN totals AS total ON total.partition_key IS NOT DISTINCT FROM own.partition_key
   LEFT JOIN errors AS rand
     ON rand.partition_key['key'] IS NOT DISTINCT FROM own.partition_key

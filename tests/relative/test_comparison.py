@@ -385,6 +385,12 @@ def test_each_partition_has_its_own_runs(engine: Engine) -> None:
     assert_rows([x for x in found if x.pop("part") == 1], wanted)
 
 
+def test_equal_runs_are_in_their_order(engine: Engine) -> None:
+    wide = ROWS[:40].with_columns(a10=pl.col("good"), a9=pl.col("good"), a2=pl.col("good"))
+    found = call_long(engine, make_long(wide, ["a9", "a10", "a2"], ["label"]), "label")
+    assert [row["clustering"] for row in found] == ["a10", "a2", "a9"]
+
+
 @pytest.mark.gate
 @pytest.mark.parametrize("kind", ["date", "list", "number"])
 def test_types_of_the_long_form(engine: Engine, kind: str) -> None:
