@@ -30,6 +30,18 @@ def test_the_rows_are_those_of_the_function(run: Run, engine_name: str) -> None:
         assert row["remark"] == other["remark"]
 
 
+@pytest.mark.gate
+def test_runs_in_the_long_form(run: Run, engine_name: str) -> None:
+    path = "examples/digits_runs.parquet"
+    given = ("--label", "digit", "--clusters", "cluster", "--id", "id", "--run", "run")
+    text = run("compare", path, *given, "--engine", engine_name)
+    assert "label digit, clusters cluster, confidence 0.95\nid id, run run\n" in text
+    shown = [line.split()[0] for line in text.splitlines() if line.startswith("k")]
+    frame = pl.read_parquet(path)
+    wanted = ce.compare_clusterings(frame, "cluster", "digit", id="id", run="run")
+    assert shown[:20] == wanted["clustering"].to_list()
+
+
 def test_the_table_has_only_columns_with_values_and_remarks_below(
     noted: Noted, tmp_path: Path
 ) -> None:
