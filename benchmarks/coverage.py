@@ -243,7 +243,7 @@ PAIRS = (
 #: The metrics that the table of differences shows.
 SHOWN = (
     *("adjusted_rand_score", "pair_f_score", "adjusted_mutual_info_score", "v_measure_score"),
-    *("purity", "bcubed_f_score"),
+    *("purity", "class_f_measure", "bcubed_f_score", "element_centric_similarity"),
 )
 
 

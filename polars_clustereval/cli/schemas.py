@@ -79,11 +79,11 @@ def _report_degenerate_rows(report: Report, key: str | int, **options: bool) -> 
     """Return a report in which every column that can be NULL is NULL.
 
     It has one row, whose label, cluster, id and run are `key`. A graph has a second node in the
-    same cluster, and no edge. Findings need a cluster of several rows, and so do the estimates from
-    random records, some of which then have a reason.
+    same cluster, and no edge. Findings need a cluster of several rows, and so do intervals, some of
+    which then have a reason.
     """
     row = {**dict.fromkeys(("label", "cluster", "id", "run"), key), "vector": 0.5, "k": 1}
-    is_repeated = report.is_in_words or "labels_are_sample" in report.defaults
+    is_repeated = report.is_in_words or report.has_intervals
     rows = pl.LazyFrame([row] * (2 if is_repeated else 1))
     tables = dict.fromkeys((table.parameter for table in report.inputs), rows)
     if "edges" in tables:

@@ -3,14 +3,15 @@
 The module relative.intervals uses these functions and derivatives. A metric is a function of the
 statistics of its family:
 
-===========  ================  ==============  ==  ===========================
-family       first             second          third
-===========  ================  ==============  ==  ===========================
-pairs        tp                fp              fn  as shares of all pairs
-information  mi                hc              hl  in nats
-bcubed       B-cubed precision B-cubed recall
-majority     purity            inverse purity
-===========  ================  ==============  ==  ===========================
+===========  =================  ==========================  =====  ======================
+family       first              second                      third
+===========  =================  ==========================  =====  ======================
+pairs        tp                 fp                          fn     as shares of all pairs
+information  mi                 hc                          hl     in nats
+bcubed       B-cubed precision  B-cubed recall
+majority     purity             inverse purity
+matching     class F-measure    element-centric similarity
+===========  =================  ==========================  =====  ======================
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ Term = pl.Expr | float | None
 #: The derivatives with respect to the three statistics of a family.
 Slopes = tuple[Term, Term, Term]
 
-PAIRS, INFORMATION, BCUBED, MAJORITY = "pairs", "information", "bcubed", "majority"
+PAIRS, INFORMATION, BCUBED = "pairs", "information", "bcubed"
+MAJORITY, MATCHING = "majority", "matching"
 
 
 def as_expression(term: Term) -> pl.Expr:

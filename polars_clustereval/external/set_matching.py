@@ -34,10 +34,14 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------------------------------------
 
 
+def match_score(row: Row) -> pl.Expr:
+    """Return the F1 score of a cell's label and cluster."""
+    return 2 * to_double(row("n")) / to_double(row("label_size") + row("cluster_size"))
+
+
 def label_match_rows(row: Row) -> pl.Expr:
     """Return label_size times the F1 score of a cell's label and cluster."""
-    n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
-    return to_double(label_size) * (2 * to_double(n) / to_double(label_size + cluster_size))
+    return to_double(row("label_size")) * match_score(row)
 
 
 def cell_matching_terms(row: Row) -> Terms:

@@ -45,8 +45,8 @@ from polars_clustereval.internal.report import internal_report
 from polars_clustereval.internal.silhouette import silhouette_score
 from polars_clustereval.internal.vectors import check_vector
 
-from .differences import Side, difference_errors, difference_margin, score_gradients
-from .intervals import centered_influences, metric_quotients
+from .differences import Side, difference_errors, difference_margin
+from .intervals import centered_influences, metric_quotients, score_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ from polars_clustereval.base.checks import (
     equals_noise,
 )
 from polars_clustereval.base.exact import estimate_freedom, squared_t_quantile, to_double
-from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
+from polars_clustereval.base.frames import aggregate_by, join_small
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.external.contingency import (
     ContingencyTable,
@@ -29,24 +29,24 @@ from polars_clustereval.external.contingency import (
     check_columns,
     flag_groups,
 )
-from polars_clustereval.external.gradients import BCUBED, INFORMATION
 from polars_clustereval.external.report import external_scores, need_expectation, score_partitions
 
 from .intervals import (
     PLACES,
     centered_influences,
     greatest_value,
-    list_bounds,
-    long_metrics,
+    interval_reason,
+    metric_bias,
     metric_quotients,
+    score_gradients,
+    statistic_biases,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
     from polars_clustereval.base.frames import Terms
-    from polars_clustereval.external.gradients import Quotient
     from polars_clustereval.external.information import NormalizedMethod
 
 _CLUSTERINGS = (1, 2)
@@ -107,21 +107,6 @@ class Side(NamedTuple):
     gradients: pl.LazyFrame
 
 
-def score_gradients(
-    report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, Quotient]
-) -> pl.LazyFrame:
-    """Return metric, family, value and the gradient g0 to g3 of each metric and partition.
-
-    If labels and clusters divide the rows in the same way, they also do so in every sample, so the
-    gradient of a quotient is 0.
-    """
-    rows = long_metrics(report, keys, names, quotients).join(list_bounds(names), on="metric")
-    is_constant = ~pl.col("is_linear") & (pl.col("fp") + pl.col("fn") == 0)
-    return rows.with_columns(
-        pl.when(is_constant).then(0.0).otherwise(f"g{i}").alias(f"g{i}") for i in PLACES
-    )
-
-
 def _effect(side: int) -> pl.Expr:
     """Return a row's influence on the value of a metric, from its gradient and the influences."""
     terms = []
@@ -142,7 +127,7 @@ def difference_errors(
     """
     for i, side in zip(_CLUSTERINGS, sides, strict=True):
         names = {"cluster": f"cluster_{i}"} | {f"i{k}": f"i{k}_{i}" for k in PLACES}
-        influences = side.influences.drop("rows").rename(names)
+        influences = side.influences.drop("rows", "d0", "d1", "d2").rename(names)
         by = [*side.by, "label", f"cluster_{i}", *(["family"] if i == _CLUSTERINGS[1] else [])]
         # The hint keeps the engine from building its table from the result of the first join.
         cells = join_small(cells, by, influences)
@@ -172,70 +157,6 @@ def difference_errors(
         *(*keys, "metric"),
         std_error=pl.when(total > 1).then(error),
         freedom=estimate_freedom(squares, pl.col("fourths"), total),
-    )
-
-
-def _add_bias(gradients: pl.LazyFrame, table: ContingencyTable) -> pl.LazyFrame:
-    """Return the rows of score_gradients with bias, NULL if the metric of a sample has none.
-
-    The bias is how much a score of a sample is expected to exceed that of the population because
-    its cells have few rows, to first order (Miller 1955). The adjusted mutual information is about
-    samples of this size.
-    """
-    keys, copies = list(table.keys), to_double(pl.col("copies"))
-    of_label, of_cluster = (
-        to_double(pl.col("n")) / to_double(pl.col(f"{side}_size")) for side in ("label", "cluster")
-    )
-    sums = aggregate_by(
-        table.sized_cells,
-        keys,
-        {
-            "rows": pl.col("total").first().cast(pl.Float64),
-            "n_cells": copies.sum(),
-            "label_squares": (copies * of_label * of_label).sum(),
-            "cluster_squares": (copies * of_cluster * of_cluster).sum(),
-        },
-    )
-    labels = aggregate_by(table.label_sizes, keys, {"labels": copies.sum()})
-    clusters = aggregate_by(table.cluster_sizes, keys, {"clusters": copies.sum()})
-    counts = join_partitions(sums, keys, labels, clusters)
-    rows, n_cells = pl.col("rows"), pl.col("n_cells")
-    n_labels, n_clusters = pl.col("labels"), pl.col("clusters")
-    biases = {
-        INFORMATION: (
-            (n_cells - n_labels - n_clusters + 1) / (2 * rows),
-            (n_labels - n_cells) / (2 * rows),
-            (n_clusters - n_cells) / (2 * rows),
-        ),
-        BCUBED: (
-            (n_clusters - pl.col("cluster_squares")) / rows,
-            (n_labels - pl.col("label_squares")) / rows,
-            pl.lit(0.0),
-        ),
-    }
-    bias = pl.coalesce(
-        pl.when((pl.col("family") == family) & (pl.col("g3") == 0)).then(
-            pl.sum_horizontal(pl.col(f"g{i}") * x for i, x in enumerate(terms))
-        )
-        for family, terms in biases.items()
-    )
-    columns = [*gradients.collect_schema().names(), "bias"]
-    joined = join_partitions(gradients, keys, counts, how="left")
-    return joined.with_columns(bias=bias).select(columns)
-
-
-def _difference_reason() -> pl.Expr:
-    """Return why a difference has no interval, or NULL if it has one."""
-    is_biased = pl.col("bias").abs() > 0.25 * pl.col("std_error") + 1e-12
-    return (
-        pl.when(pl.col("n") < 2)
-        .then(pl.lit("fewer than 2 rows"))
-        .when(pl.col("difference").is_null())
-        .then(pl.lit("the metric is undefined"))
-        .when(pl.col("std_error").is_null())
-        .then(pl.lit("the metric has no derivative"))
-        .when(is_biased)
-        .then(pl.lit("too few rows for the number of cells: the metric is biased"))
     )
 
 
@@ -384,9 +305,12 @@ def external_differences(
     expected = need_expectation(scores)
     for table in paired.tables:
         report = score_partitions(table, scores, adjusted=expected)
+        influences = centered_influences(table, adjusted=expected).cache()
+        biases = aggregate_by(influences, [*keys, "family"], statistic_biases())
         gradients = score_gradients(report, list(keys), list(scores), quotients)
-        gradients = _add_bias(gradients, table).cache()
-        sides.append(Side(list(keys), centered_influences(table, adjusted=expected), gradients))
+        gradients = gradients.join(biases, on=[*keys, "family"], how="left", nulls_equal=True)
+        gradients = gradients.with_columns(bias=metric_bias()).cache()
+        sides.append(Side(list(keys), influences, gradients))
     by: list[str] = [*keys, "metric"]
     errors = difference_errors(paired.cells, (sides[0], sides[1]), list(keys))
     second = sides[1].gradients.select(*by, value_2="value", bias_2="bias")
@@ -399,9 +323,9 @@ def external_differences(
         .with_columns(
             difference=pl.col("value_1") - pl.col("value_2"),
             margin=margin,
-            bias=(pl.col("bias") - pl.col("bias_2")).fill_null(0.0),
+            bias=pl.col("bias") - pl.col("bias_2"),
         )
-        .with_columns(reason=_difference_reason())
+        .with_columns(reason=interval_reason("difference"))
         .with_columns(**_limits_of_difference())
         .sort(*keys, "place", nulls_last=True)
     )

@@ -33,6 +33,7 @@ from polars_clustereval.external.gradients import (
     BCUBED,
     INFORMATION,
     MAJORITY,
+    MATCHING,
     PAIRS,
     Quotient,
     Slopes,
@@ -41,6 +42,7 @@ from polars_clustereval.external.gradients import (
     root_slopes,
 )
 from polars_clustereval.external.report import external_scores, need_expectation, score_partitions
+from polars_clustereval.external.set_matching import match_score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,30 +62,44 @@ def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
 
     The column rows contains the number of rows that a cell represents, and single is 1 for noise
     that counts as singletons (where cluster is NULL) and 0 otherwise. The column label_squares
-    contains the sum of the squared row counts of all cells with the same label, and
-    is_label_majority tells whether the cell is the largest one of its label. The latter is NULL if
-    the maximum has no derivative, that is, if several cells tie for the largest or if the largest
-    cell is a singleton. Two more columns contain the same for clusters.
+    contains the sum of the squared row counts of all cells with the same label, and label_overlap
+    of those whose cluster is not larger than the label. The column is_label_majority tells whether
+    the cell is the largest one of its label, and is_best_match whether its match score is. They are
+    NULL if the maximum has no derivative, that is, if several cells tie for the largest or if the
+    largest cell is a singleton. More columns contain the same for clusters; the larger clusters
+    are those larger than their label.
     """
     single, n, copies = pl.col("cluster").is_null(), pl.col("n"), pl.col("copies")
     of_label, of_cluster = [*table.keys, "label"], [*table.keys, "cluster"]
     squares = to_double(n) * to_double(n) * to_double(copies)
+    is_in_label = pl.col("label_size") >= pl.col("cluster_size")
     cells = table.sized_cells.with_columns(
         rows=n * copies,
         single=single.cast(pl.Int64),
         label_squares=squares.sum().over(of_label),
         cluster_squares=pl.when(single).then(1.0).otherwise(squares.sum().over(of_cluster)),
-        in_label_majority=n == n.max().over(of_label),
-        in_cluster_majority=n == n.max().over(of_cluster),
+        label_overlap=pl.when(is_in_label).then(squares).otherwise(0.0).sum().over(of_label),
+        cluster_overlap=pl.when(~is_in_label).then(squares).otherwise(0.0).sum().over(of_cluster),
+        is_label_majority=n == n.max().over(of_label),
+        is_cluster_majority=n == n.max().over(of_cluster),
+        # Equal quotients of counts are equal numbers.
+        is_best_match=match_score(pl.col) == match_score(pl.col).max().over(of_label),
     )
-    label_weight = pl.when("in_label_majority").then(copies + pl.col("single")).otherwise(0)
-    ties = {
-        "label": label_weight.sum().over(of_label) > 1,
-        "cluster": ~single & (pl.col("in_cluster_majority").sum().over(of_cluster) > 1),
+    in_label = {
+        name: pl.when(name).then(copies + pl.col("single")).otherwise(0).sum().over(of_label) > 1
+        for name in ("is_label_majority", "is_best_match")
     }
+    in_cluster = ~single & (pl.col("is_cluster_majority").sum().over(of_cluster) > 1)
+    ties = in_label | {"is_cluster_majority": in_cluster}
+    cells = cells.with_columns(pl.when(~tied).then(name).alias(name) for name, tied in ties.items())
+    best = to_double(pl.col("is_best_match")) * match_score(pl.col)
+    sizes = to_double(pl.col("label_size")), to_double(pl.col("cluster_size"))
+    label_share, cluster_share = (size / (sizes[0] + sizes[1]) for size in sizes)
     return cells.with_columns(
-        pl.when(~tied).then(f"in_{side}_majority").alias(f"is_{side}_majority")
-        for side, tied in ties.items()
+        best_match=best,
+        label_share=label_share,
+        matches_of_label=(best * cluster_share).sum().over(of_label),
+        matches_of_cluster=(best * label_share).sum().over(of_cluster),
     )
 
 
@@ -139,14 +155,60 @@ def _majority_influences(row: Row) -> Slopes:
     return to_double(row("is_cluster_majority")), to_double(row("is_label_majority")), 0.0
 
 
+def _matching_influences(row: Row) -> Slopes:
+    """Return a row's influences on class F-measure and element-centric similarity.
+
+    They are NULL if there is no derivative. The larger of two equal sizes has one only if their
+    cell is the whole of both, because no sample then has a row that is in only one of them.
+    """
+    n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
+    label_rows, cluster_rows = to_double(label_size), to_double(cluster_size)
+    match = to_double(row("is_best_match")) * 2 * row("label_share")
+    overlap = row("label_overlap") / label_rows / label_rows
+    overlap += row("cluster_overlap") / cluster_rows / cluster_rows
+    similarity = (2 - row("single")) * ratio(n, pl.max_horizontal(label_size, cluster_size))
+    is_smooth = (label_size != cluster_size) | (n == label_size)
+    return (
+        match + row("matches_of_label") - row("matches_of_cluster"),
+        pl.when(is_smooth).then(similarity - overlap),
+        0.0,
+    )
+
+
 _INFLUENCES = {
     PAIRS: _pair_influences,
     INFORMATION: _information_influences,
     BCUBED: _bcubed_influences,
     MAJORITY: _majority_influences,
+    MATCHING: _matching_influences,
 }
 #: The numbers of the statistics of a family.
 PLACES = (0, 1, 2, 3)
+
+
+def _row_biases(row: Row, family: str) -> Slopes:
+    """Return terms whose means over the rows are the biases of the statistics of `family`.
+
+    The bias is how much a statistic of a sample is expected to exceed that of the population
+    because its cells have few rows, to first order (Miller 1955 for entropies). It is 0 for pairs,
+    and not known for majorities.
+    """
+    n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
+    if family == INFORMATION:
+        sizes = n, label_size, cluster_size, row("total")
+        cell, label, cluster, all_rows = (1 / to_double(size) for size in sizes)
+        return (cell - label + (all_rows - cluster)) / 2, (label - cell) / 2, (cluster - cell) / 2
+    larger = pl.max_horizontal(label_size, cluster_size)
+    of_label, of_cluster, of_larger = (
+        (1 - ratio(n, size)) / to_double(size) for size in (label_size, cluster_size, larger)
+    )
+    best, share = row("best_match"), row("label_share")
+    of_match = best * (1 - 2 * share) * (1 - best / 2) / to_double(n)
+    known: dict[str, Slopes] = {
+        BCUBED: (of_cluster, of_label, 0.0),
+        MATCHING: (of_match, of_larger, 0.0),
+    }
+    return known.get(family, (0.0, 0.0, 0.0))
 
 
 def _mean_of_rows(x: pl.Expr) -> pl.Expr:
@@ -165,11 +227,11 @@ def _add_expected_influences(table: ContingencyTable, cells: pl.LazyFrame) -> pl
 
 
 def centered_influences(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFrame:
-    """Return one row per cell and family: label, cluster, rows, and the influences i0 to i3.
+    """Return one row per cell and family: label, cluster, rows, i0 to i3, and d0 to d2.
 
-    The influences have the mean 0 over the rows. They are NULL in all cells if a statistic has no
-    derivative. The fourth statistic is emi in the family INFORMATION if `adjusted` is True, and
-    otherwise a constant.
+    i0 to i3 are the influences, and d0 to d2 are those of _row_biases. The influences have the mean
+    0 over the rows. They are NULL in all cells if a statistic has no derivative. The fourth
+    statistic is emi in the family INFORMATION if `adjusted` is True, and otherwise a constant.
     """
     by = [*table.keys, "family"]
     cells = _cells_with_squares(table)
@@ -182,6 +244,7 @@ def centered_influences(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFr
             pl.lit(family).alias("family"),
             *(as_expression(x).alias(f"i{i}") for i, x in enumerate(influences(pl.col))),
             i3=pl.col("expected_influence") if adjusted and family == INFORMATION else 0.0,
+            **{f"d{i}": as_expression(x) for i, x in enumerate(_row_biases(pl.col, family))},
         )
         for family, influences in _INFLUENCES.items()
     ]
@@ -189,21 +252,28 @@ def centered_influences(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFr
     means = aggregate_by(influences, by, {f"m{i}": _mean_of_rows(pl.col(f"i{i}")) for i in PLACES})
     centered = influences.join(means, on=by, nulls_equal=True)
     return centered.select(
-        *(*by, "label", "cluster", "rows"), *(pl.col(f"i{i}") - pl.col(f"m{i}") for i in PLACES)
+        *(*by, "label", "cluster", "rows", "d0", "d1", "d2"),
+        *(pl.col(f"i{i}") - pl.col(f"m{i}") for i in PLACES),
     )
 
 
-def _covariances(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFrame:
-    """Return the covariances c00 to c33 of the rows' influences for each partition and family.
+def statistic_biases() -> Terms:
+    """Return the biases b0 to b2 of the statistics, from the rows of centered_influences."""
+    return {f"b{i}": _mean_of_rows(pl.col(f"d{i}")) for i in PLACES[:3]}
 
-    A covariance is NULL if one of its statistics has no derivative.
+
+def _covariances(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFrame:
+    """Return c00 to c33 and statistic_biases for each partition and family.
+
+    c00 to c33 are the covariances of the rows' influences. A covariance is NULL if one of its
+    statistics has no derivative.
     """
     products = {
         f"c{i}{j}": _mean_of_rows(pl.col(f"i{i}") * pl.col(f"i{j}"))
         for i, j in combinations_with_replacement(PLACES, 2)
     }
     influences = centered_influences(table, adjusted=adjusted)
-    return aggregate_by(influences, [*table.keys, "family"], products)
+    return aggregate_by(influences, [*table.keys, "family"], products | statistic_biases())
 
 
 # ----------------------------------------------------------------------------------------------
@@ -234,6 +304,8 @@ def _linear_metrics(row: Row) -> dict[str, Quotient]:
         "split_join_distance": linear(MAJORITY, -n, -n, 0.0),
         "bcubed_precision": linear(BCUBED, 1.0, 0.0, 0.0),
         "bcubed_recall": linear(BCUBED, 0.0, 1.0, 0.0),
+        "class_f_measure": linear(MATCHING, 1.0, 0.0, 0.0),
+        "element_centric_similarity": linear(MATCHING, 0.0, 1.0, 0.0),
     }
 
 
@@ -376,9 +448,7 @@ def _standard_error() -> pl.Expr:
     """Return the standard error of a metric, sqrt(d' C d / n), or NULL for fewer than 2 rows.
 
     The gradient d is in the columns g0 to g3, and the covariances C are in the columns c00 to c33.
-    If the variance is below the rounding error of its terms, the result is 0. If labels and
-    clusters divide the rows in the same way, they also do so in every sample. A quotient is then 1
-    or 0 in every sample, even if its formula is 0 / 0, so its standard error is 0.
+    The result is 0 if the variance is below the rounding error of its terms.
     """
     squares, products = (
         sum((_covariance_term(i, j) for i, j in pairs), pl.lit(0.0))
@@ -387,9 +457,30 @@ def _standard_error() -> pl.Expr:
     variance = squares + 2 * products
     error = (variance.clip(0.0) / pl.col("total")).sqrt()
     rounded = pl.when(variance <= 1e-14 * squares).then(0.0).otherwise(error)
-    is_constant = ~pl.col("is_linear") & (pl.col("fp") + pl.col("fn") == 0)
     defined = (pl.col("total") > 1) & pl.col("value").is_not_null() & pl.col("family").is_not_null()
-    return pl.when(defined).then(pl.when(is_constant).then(0.0).otherwise(rounded))
+    return pl.when(defined).then(rounded)
+
+
+def metric_bias() -> pl.Expr:
+    """Return the bias of a metric; a metric with emi is about samples of this size and has none."""
+    terms = (pl.col(f"g{i}") * pl.col(f"b{i}") for i in PLACES[:3])
+    return pl.when(pl.col("g3") == 0).then(pl.sum_horizontal(terms)).otherwise(0.0)
+
+
+def interval_reason(value: str) -> pl.Expr:
+    """Return why there is no interval of the column `value`, or NULL if there is one."""
+    reasons = {
+        "fewer than 2 rows": pl.col("total") < 2,
+        "the metric is undefined": pl.col(value).is_null(),
+        "rows are not the unit that is sampled: use labels_are_sample": pl.col(
+            "metric"
+        ).str.starts_with("exact_match_"),
+        "the metric has no derivative": pl.col("std_error").is_null(),
+        # A smaller bias is a rounding error.
+        "too few rows for the number of cells: the metric is biased": pl.col("bias").abs()
+        > 0.25 * pl.col("std_error") + 1e-12,
+    }
+    return pl.coalesce(pl.when(x).then(pl.lit(words)) for words, x in reasons.items())
 
 
 def list_bounds(names: Sequence[str]) -> pl.LazyFrame:
@@ -406,13 +497,15 @@ def list_bounds(names: Sequence[str]) -> pl.LazyFrame:
     return pl.LazyFrame(rows, schema, orient="row")
 
 
-def long_metrics(
+def score_gradients(
     report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, Quotient]
 ) -> pl.LazyFrame:
-    """Return metric, value, family, is_linear and g0 to g3 of each metric, with total, fp and fn.
+    """Return list_bounds with value, family, g0 to g3, total and n_dropped for each partition.
 
     The family is NULL if the metric is not in `quotients`. The gradient is then also NULL, as it is
-    if the denominator of the quotient is 0.
+    if the denominator of the quotient is 0. If labels and clusters divide the rows in the same way,
+    they also do so in every sample. A quotient is then 1 or 0 in every sample, even if its formula
+    is 0 / 0, so its gradient is 0.
     """
     nothing = (None, None, None)
     missing = Quotient(None, None, None, nothing, nothing)
@@ -430,17 +523,29 @@ def long_metrics(
     columns = ("total", "n_dropped", "fp", "fn")
     rows = report.select(*keys, *columns, metric_row=pl.concat_list(structs))
     score = ratio(pl.col("top"), pl.col("bottom"))
-    slopes = {
-        f"g{i}": ratio(pl.col(f"t{i}") - pl.col(f"b{i}") * score, pl.col("bottom")) for i in PLACES
-    }
-    return rows.explode("metric_row").unnest("metric_row").with_columns(**slopes)
+    is_constant = ~pl.col("is_linear") & (pl.col("fp") + pl.col("fn") == 0)
+    gradients = (
+        rows.explode("metric_row")
+        .unnest("metric_row")
+        .select(
+            *(*keys, "metric", "value", "family", "total", "n_dropped"),
+            *(
+                pl.when(is_constant)
+                .then(0.0)
+                .otherwise(ratio(pl.col(f"t{i}") - pl.col(f"b{i}") * score, pl.col("bottom")))
+                .alias(f"g{i}")
+                for i in PLACES
+            ),
+        )
+    )
+    return gradients.join(list_bounds(names), on="metric")
 
 
 # ----------------------------------------------------------------------------------------------
 # Tables
 # ----------------------------------------------------------------------------------------------
 
-_INTERVAL_COLUMNS = ("metric", "value", "std_error", "lower", "upper")
+_INTERVAL_COLUMNS = ("metric", "value", "std_error", "lower", "upper", "reason")
 
 
 @table_function("labels", guide="intervals", order=("metric",))
@@ -488,12 +593,17 @@ def external_intervals(
         * lower and upper are the limits of the interval value -+ z std_error, where z is the normal
           quantile for `confidence`. The interval is cut off at the ends of the metric's range.
 
+        * reason says why lower and upper are NULL, and is NULL if they are not.
+
         The standard error and the limits are NULL if the value is NULL, if there are fewer than 2
-        rows, or if the delta method does not apply to the metric (class_f_measure, exact matches,
-        element_centric_similarity). They are also NULL if the metric has no derivative. This is the
-        case for tied majorities in purity, inverse_purity and split_join_distance, for the minimum
-        or maximum of equal entropies, and for 0 / 0. If labels and clusters divide the rows in the
-        same way, every agreement score has a standard error of 0.
+        rows, or for exact matches, because one row can create or destroy a match. They are also
+        NULL if the metric has no derivative. This is the case for tied majorities in purity,
+        inverse_purity and split_join_distance, for tied best matches in class_f_measure, for labels
+        that overlap another cluster of the same size in element_centric_similarity, for the minimum
+        or maximum of equal entropies, and for 0 / 0. The limits are also NULL if the metric is
+        biased by more than a quarter of the standard error, because the cells have too few rows. If
+        labels and clusters divide the rows in the same way, every agreement score has a standard
+        error of 0.
 
     Raises
     ------
@@ -504,6 +614,12 @@ def external_intervals(
     -----
     In SQL: ``FROM clustereval.external_intervals(tbl, label, cluster)``.
 
+    Scores of information, B-cubed scores, class_f_measure and element_centric_similarity of many
+    small clusters are biased, because a sample has fewer rows in each cell than the population. The
+    bias is estimated to first order, and the biases of purity and of the choice of a best match are
+    not. For exact matches, draw whole entities, and use entity_resolution_estimates with
+    labels_are_sample.
+
     mirkin_metric, split_join_distance and mcnemar_index grow with the number of rows, and
     adjusted_mutual_info_score and expected_mutual_info depend on it. The intervals for these
     metrics therefore refer to samples with the same number of rows.
@@ -513,6 +629,8 @@ def external_intervals(
     Goodman, L. A. and Kruskal, W. H. (1972). Measures of association for cross classifications, IV.
     Journal of the American Statistical Association 67, 415-421.
     https://doi.org/10.1080/01621459.1972.10482401
+    Miller, G. A. (1955). Note on the bias of information estimates. In H. Quastler (ed.),
+    Information Theory in Psychology, 95-100. Free Press, for the bias.
 
     Examples
     --------
@@ -528,7 +646,7 @@ def external_intervals(
     ... )
     >>> intervals = ce.external_intervals(cells, "label", "cluster", weight="n")
     >>> purity = intervals.filter(pl.col("metric") == "purity")
-    >>> purity.select(pl.exclude("metric").round(3)).row(0)
+    >>> purity.select(pl.exclude("metric", "reason").round(3)).row(0)
     (0.8, 0.04, 0.722, 0.878)
     """
     scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
@@ -540,17 +658,17 @@ def external_intervals(
     keys: list[str] = list(table.keys)
     has_expectation = need_expectation(scores)
     report = score_partitions(table, scores, adjusted=has_expectation)
-    values = long_metrics(report, keys, names, quotients)
-    margin = z * pl.col("std_error")
+    margin = pl.when(pl.col("reason").is_null()).then(z * pl.col("std_error"))
     intervals = (
-        values.join(list_bounds(names), on="metric")
+        score_gradients(report, keys, names, quotients)
         .join(
             _covariances(table, adjusted=has_expectation),
             on=[*keys, "family"],
             how="left",
             nulls_equal=True,
         )
-        .with_columns(std_error=_standard_error())
+        .with_columns(std_error=_standard_error(), bias=metric_bias())
+        .with_columns(reason=interval_reason("value"))
         .with_columns(**cut_limits(pl.col("value") - margin, pl.col("value") + margin))
         .sort(*keys, "place", nulls_last=True)
     )

@@ -5,6 +5,7 @@
 --   information  mi                    H(cluster | label)    H(label | cluster)    in nats
 --   bcubed       B-cubed precision     B-cubed recall
 --   majority     purity                inverse purity
+--   matching     class F-measure       element-centric similarity
 
 -- One row per partition and family with the values of which the gradients are made. s, x and y are
 -- the statistics of the family (for pairs, shares of all pairs). b = s + y belongs to the labels
@@ -40,8 +41,9 @@ CREATE OR REPLACE MACRO clustereval._parts_of_gradients(statistics) AS TABLE
       0.0
     FROM query_table(statistics)
     UNION ALL
-    SELECT partition_key, total, 'majority', 0.0, 0.0, 0.0, 0.0
-    FROM query_table(statistics)
+    SELECT totals.partition_key, totals.total, families.family, 0.0, 0.0, 0.0, 0.0
+    FROM query_table(statistics) AS totals
+    CROSS JOIN (VALUES ('majority'), ('matching')) AS families (family)
   ),
   sides AS (SELECT *, s + y AS b, s + x AS c FROM parts),
   spreads AS (

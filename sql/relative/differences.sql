@@ -102,76 +102,6 @@ CREATE OR REPLACE MACRO clustereval._side_groups(pairs, noise_as) AS TABLE
 -- Differences
 ---------------------------------------------------------------------------------------------------
 
--- The rows of _gradients. If labels and clusters divide the rows in the same way, they also do so
--- in every sample, so the gradient of a quotient is 0.
-CREATE OR REPLACE MACRO clustereval._score_gradients(statistics, average_method, beta) AS TABLE
-  SELECT
-    gradient.partition_key,
-    gradient.family,
-    gradient.metric,
-    CASE WHEN is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE gradient.g1 END AS g1,
-    CASE WHEN is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE gradient.g2 END AS g2,
-    CASE WHEN is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE gradient.g3 END AS g3,
-    CASE WHEN is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE gradient.g4 END AS g4
-  FROM clustereval._gradients(statistics, average_method, beta) AS gradient
-  JOIN query_table(statistics) AS totals
-    ON totals.partition_key IS NOT DISTINCT FROM gradient.partition_key;
-
--- One row per partition and family: b1, b2 and b3, how much the statistics of a sample are expected
--- to exceed those of the population because its cells have few rows, to first order (Miller 1955).
--- The expected mutual information belongs to the sample, so it has no bias. statistics: rows of
--- _statistics_of_groups; cells: those of its groups.
-CREATE OR REPLACE MACRO clustereval._statistic_biases(statistics, cells) AS TABLE
-  WITH sized AS (
-    SELECT
-      partition_key, copies,
-      CAST(n AS DOUBLE) / SUM(n * copies) OVER (PARTITION BY partition_key, label) AS of_label,
-      CASE
-        WHEN cluster IS NULL THEN 1.0
-        ELSE CAST(n AS DOUBLE) / SUM(n) OVER (PARTITION BY partition_key, cluster)
-      END AS of_cluster
-    FROM query_table(cells)
-  ),
-  sums AS (
-    SELECT
-      partition_key,
-      SUM(copies) AS n_cells,
-      SUM(copies * of_label * of_label) AS label_squares,
-      SUM(copies * of_cluster * of_cluster) AS cluster_squares
-    FROM sized
-    GROUP BY partition_key
-  )
-  SELECT
-    totals.partition_key,
-    families.family,
-    CASE families.family
-      WHEN 'information'
-      THEN (sums.n_cells - totals.n_labels - totals.n_clusters + 1) / (2.0 * totals.total)
-      ELSE (totals.n_clusters - sums.cluster_squares) / totals.total
-    END AS b1,
-    CASE families.family
-      WHEN 'information' THEN (totals.n_labels - sums.n_cells) / (2.0 * totals.total)
-      ELSE (totals.n_labels - sums.label_squares) / totals.total
-    END AS b2,
-    CASE families.family
-      WHEN 'information' THEN (totals.n_clusters - sums.n_cells) / (2.0 * totals.total)
-      ELSE 0.0
-    END AS b3
-  FROM query_table(statistics) AS totals
-  JOIN sums ON sums.partition_key IS NOT DISTINCT FROM totals.partition_key
-  CROSS JOIN (VALUES ('information'), ('bcubed')) AS families (family);
-
--- Why a difference has no interval, or NULL if it has one. bias is that of the difference.
-CREATE OR REPLACE MACRO clustereval._difference_reason(total, difference, std_error, bias) AS
-  CASE
-    WHEN total < 2 THEN 'fewer than 2 rows'
-    WHEN difference IS NULL THEN 'the metric is undefined'
-    WHEN std_error IS NULL THEN 'the metric has no derivative'
-    -- A smaller bias is a rounding error.
-    WHEN abs(bias) > 0.25 * std_error + 1e-12
-    THEN 'too few rows for the number of cells: the metric is biased'
-  END;
-
 -- slope * influence, or 0 if slope is 0, even if the influence is NULL.
 CREATE OR REPLACE MACRO clustereval._slope_term(slope, influence) AS
   CASE WHEN slope = 0 THEN 0.0 ELSE slope * influence END;
@@ -309,16 +239,23 @@ CREATE OR REPLACE MACRO clustereval.external_differences(
     FROM __ce_pairs AS own
     WHERE own.label IS NOT NULL
   ),
-  -- The bias of each metric. That of adjusted mutual information is about samples of this size.
+  statistic_biases AS (
+    SELECT
+      partition_key, family,
+      clustereval._mean_of_rows(rows, d1) AS b1,
+      clustereval._mean_of_rows(rows, d2) AS b2,
+      clustereval._mean_of_rows(rows, d3) AS b3
+    FROM influences
+    GROUP BY partition_key, family
+  ),
   biases AS (
     SELECT
-      gradient.partition_key, gradient.metric,
-      gradient.g1 * bias.b1 + gradient.g2 * bias.b2 + gradient.g3 * bias.b3 AS bias
-    FROM gradients AS gradient
-    JOIN clustereval._statistic_biases(statistics, side_cells) AS bias
-      ON bias.partition_key = gradient.partition_key
-      AND bias.family = gradient.family
-    WHERE gradient.g4 = 0
+      own.partition_key, own.metric,
+      clustereval._metric_bias(own.g1, own.g2, own.g3, own.g4, bias.b1, bias.b2, bias.b3) AS bias
+    FROM gradients AS own
+    JOIN statistic_biases AS bias
+      ON bias.partition_key = own.partition_key
+      AND bias.family = own.family
   ),
   -- Differences with half the width of their intervals, and the largest possible ones.
   differences AS (
@@ -331,7 +268,7 @@ CREATE OR REPLACE MACRO clustereval.external_differences(
       clustereval._difference_margin(errors.std_error, errors.freedom, confidence) AS margin,
       clustereval._greatest_value(one.metric, totals.total)
         - clustereval._least_value(one.metric) AS widest,
-      COALESCE(first.bias - second.bias, 0.0) AS bias,
+      first.bias - second.bias AS bias,
       totals.total AS n, totals.n_dropped
     FROM scores AS one
     JOIN scores AS two
@@ -351,21 +288,13 @@ CREATE OR REPLACE MACRO clustereval.external_differences(
     WHERE one.partition_key['side'] = 1
   ),
   explained AS (
-    SELECT *, clustereval._difference_reason(n, difference, std_error, bias) AS reason
+    SELECT *, clustereval._interval_reason(metric, n, difference, std_error, bias) AS reason
     FROM differences
   )
   SELECT
     partition_key, metric, value_1, value_2, difference, std_error,
-    CASE
-      WHEN reason IS NOT NULL THEN NULL
-      WHEN difference - margin < -widest THEN -widest
-      ELSE difference - margin
-    END AS lower,
-    CASE
-      WHEN reason IS NOT NULL THEN NULL
-      WHEN difference + margin > widest THEN widest
-      ELSE difference + margin
-    END AS upper,
+    CASE WHEN reason IS NULL THEN GREATEST(difference - margin, -widest) END AS lower,
+    CASE WHEN reason IS NULL THEN LEAST(difference + margin, widest) END AS upper,
     n,
     n_dropped,
     reason

@@ -14,8 +14,11 @@
 ---------------------------------------------------------------------------------------------------
 
 -- One row per contingency cell and family of statistics: partition_key; label; cluster; family;
--- rows, those of the cell; and i1 to i4, the influence of each on the statistics of the family, up
--- to a constant; i4 is 0 but for emi, which is a statistic of the family information.
+-- rows, those of the cell; i1 to i4, the influence of each on the statistics of the family, up
+-- to a constant; i4 is 0 but for emi, which is a statistic of the family information; and d1 to d3,
+-- whose means over the rows say how much the statistics of a sample are expected to exceed those of
+-- the population because its cells have few rows, to first order (Miller 1955 for entropies). They
+-- are 0 for pairs, and not known for majorities.
 -- expected_influences: rows of _expected_influences, or none if emi is not needed.
 -- Pairs: twice the share of the other rows with which a row forms such a pair, the projection of
 -- the exact counts of pairs, so it is right to first order for sums of squared shares. Information:
@@ -23,7 +26,9 @@
 -- to 1 for cells of few rows. A singleton is alone in its cell, however many there are, so the
 -- derivative of B-cubed recall has a factor of 1 in place of 2 for it. Majority: 1 in the
 -- majority; NULL if a majority is tied, or is one singleton of several rows or none, because the
--- maximum has no derivative there.
+-- maximum has no derivative there. Matching: a match is best or tied as a majority is; the larger
+-- of two equal sizes has a derivative only if their cell is the whole of both, since no sample then
+-- has a row that is in only one of them.
 CREATE OR REPLACE MACRO clustereval._influences(cells, expected_influences) AS TABLE
   -- Cells with the sizes of their labels and clusters, the sums of the squares of the cells of
   -- these, and the largest of these cells. single is 1 for noise that is counted as singletons.
@@ -61,6 +66,21 @@ CREATE OR REPLACE MACRO clustereval._influences(cells, expected_influences) AS T
       END AS cluster_majorities
     FROM cells_with_squares
   ),
+  -- The same with the F1 score of the best match of a label, which is 0 in its other cells. Equal
+  -- quotients of counts are equal numbers.
+  matched_cells AS (
+    SELECT
+      *,
+      CAST(label_size AS DOUBLE) + cluster_size AS both_sizes,
+      CASE
+        WHEN clustereval._match_score(n, label_size, cluster_size)
+          = MAX(clustereval._match_score(n, label_size, cluster_size))
+            OVER (PARTITION BY partition_key, label)
+        THEN clustereval._match_score(n, label_size, cluster_size)
+        ELSE 0.0
+      END AS best_match
+    FROM cells_with_ties
+  ),
   -- The same with what the last rows add to sums of n ln n, and to emi.
   information_cells AS (
     SELECT
@@ -89,7 +109,10 @@ CREATE OR REPLACE MACRO clustereval._influences(cells, expected_influences) AS T
     2.0 * clustereval._ratio(n - 1, total - 1) AS i1,
     2.0 * clustereval._ratio(cluster_size - n, total - 1) AS i2,
     2.0 * clustereval._ratio(label_size - n, total - 1) AS i3,
-    0.0 AS i4
+    0.0 AS i4,
+    0.0 AS d1,
+    0.0 AS d2,
+    0.0 AS d3
   FROM cells_with_ties
   UNION ALL
   SELECT
@@ -104,7 +127,10 @@ CREATE OR REPLACE MACRO clustereval._influences(cells, expected_influences) AS T
     ) + (last_of_cell - last_of_label) + (last_of_all - last_of_cluster),
     clustereval._log_ratio(label_size, n) + last_of_label - last_of_cell,
     clustereval._log_ratio(cluster_size, n) + last_of_cluster - last_of_cell,
-    expected_influence
+    expected_influence,
+    (1e0 / n - 1e0 / label_size + (1e0 / total - 1e0 / cluster_size)) / 2,
+    (1e0 / label_size - 1e0 / n) / 2,
+    (1e0 / cluster_size - 1e0 / n) / 2
   FROM information_cells
   UNION ALL
   SELECT
@@ -118,6 +144,9 @@ CREATE OR REPLACE MACRO clustereval._influences(cells, expected_influences) AS T
     (2.0 - single) * clustereval._ratio(n, label_size)
       - label_squares / CAST(label_size AS DOUBLE) / label_size,
     0.0,
+    0.0,
+    (1e0 - clustereval._ratio(n, cluster_size)) / cluster_size,
+    (1e0 - clustereval._ratio(n, label_size)) / label_size,
     0.0
   FROM cells_with_ties
   UNION ALL
@@ -138,8 +167,44 @@ CREATE OR REPLACE MACRO clustereval._influences(cells, expected_influences) AS T
       ELSE 0.0
     END,
     0.0,
+    0.0,
+    0.0,
+    0.0,
     0.0
-  FROM cells_with_ties;
+  FROM cells_with_ties
+  UNION ALL
+  SELECT
+    partition_key,
+    label,
+    cluster,
+    'matching',
+    rows,
+    CASE
+      WHEN SUM(CASE WHEN best_match > 0 THEN copies + single ELSE 0 END)
+        OVER (PARTITION BY partition_key, label) > 1
+      THEN NULL
+      ELSE
+        CASE WHEN best_match > 0 THEN 2.0 * label_size / both_sizes ELSE 0.0 END
+        + SUM(best_match * cluster_size / both_sizes) OVER (PARTITION BY partition_key, label)
+        - SUM(best_match * label_size / both_sizes) OVER (PARTITION BY partition_key, cluster)
+    END,
+    CASE
+      WHEN label_size = cluster_size AND n < label_size THEN NULL
+      ELSE
+        (2.0 - single) * clustereval._element_similarity(n, label_size, cluster_size)
+        - SUM(
+          CASE WHEN label_size >= cluster_size THEN CAST(n AS DOUBLE) * n * copies ELSE 0.0 END
+        ) OVER (PARTITION BY partition_key, label) / label_size / label_size
+        - SUM(CASE WHEN label_size < cluster_size THEN CAST(n AS DOUBLE) * n ELSE 0.0 END)
+          OVER (PARTITION BY partition_key, cluster) / cluster_size / cluster_size
+    END,
+    0.0,
+    0.0,
+    best_match * (cluster_size - label_size) / both_sizes * (1.0 - best_match / 2) / n,
+    (1.0 - clustereval._element_similarity(n, label_size, cluster_size))
+      / GREATEST(label_size, cluster_size),
+    0.0
+  FROM matched_cells;
 
 -- Aggregate: the mean of x over all rows of cells with n rows each, NULL if x is NULL anywhere.
 CREATE OR REPLACE MACRO clustereval._mean_of_rows(n, x) AS
@@ -189,14 +254,17 @@ CREATE OR REPLACE MACRO clustereval._centered_influences(cells, expected_influen
     cell.i1 - means.m1 AS i1,
     cell.i2 - means.m2 AS i2,
     cell.i3 - means.m3 AS i3,
-    cell.i4 - means.m4 AS i4
+    cell.i4 - means.m4 AS i4,
+    cell.d1,
+    cell.d2,
+    cell.d3
   FROM influences AS cell
   JOIN means
     ON means.partition_key IS NOT DISTINCT FROM cell.partition_key
     AND means.family = cell.family;
 
 -- One row per partition and family: c11, c12, ... c44, the covariances of the influences, NULL if a
--- statistic has no derivative.
+-- statistic has no derivative; b1 to b3, the biases of the statistics; and total rows.
 CREATE OR REPLACE MACRO clustereval._covariances(cells, expected_influences) AS TABLE
   SELECT
     partition_key,
@@ -210,7 +278,11 @@ CREATE OR REPLACE MACRO clustereval._covariances(cells, expected_influences) AS 
     clustereval._mean_of_rows(rows, i1 * i4) AS c14,
     clustereval._mean_of_rows(rows, i2 * i4) AS c24,
     clustereval._mean_of_rows(rows, i3 * i4) AS c34,
-    clustereval._mean_of_rows(rows, i4 * i4) AS c44
+    clustereval._mean_of_rows(rows, i4 * i4) AS c44,
+    clustereval._mean_of_rows(rows, d1) AS b1,
+    clustereval._mean_of_rows(rows, d2) AS b2,
+    clustereval._mean_of_rows(rows, d3) AS b3,
+    SUM(rows) AS total
   FROM clustereval._centered_influences(cells, expected_influences)
   GROUP BY partition_key, family;
 
@@ -242,7 +314,9 @@ CREATE OR REPLACE MACRO clustereval._linear_gradients(parts) AS TABLE
     ('majority', 'inverse_purity', 0e0, 1e0, 0e0),
     ('majority', 'split_join_distance', -part.total, -part.total, 0e0),
     ('bcubed', 'bcubed_precision', 1e0, 0e0, 0e0),
-    ('bcubed', 'bcubed_recall', 0e0, 1e0, 0e0)
+    ('bcubed', 'bcubed_recall', 0e0, 1e0, 0e0),
+    ('matching', 'class_f_measure', 1e0, 0e0, 0e0),
+    ('matching', 'element_centric_similarity', 0e0, 1e0, 0e0)
   ) AS metrics (family, metric, g1, g2, g3)
   WHERE metrics.family = part.family;
 
@@ -319,28 +393,43 @@ CREATE OR REPLACE MACRO clustereval._metric_quotients(parts, average_method, bet
   UNION ALL
   SELECT * FROM clustereval._association_quotients(parts);
 
--- One row per partition and metric with a derivative: family, metric, is_quotient, and g1 to g4,
--- its derivatives with respect to the statistics of the family.
-CREATE OR REPLACE MACRO clustereval._gradients(statistics, average_method, beta) AS TABLE
-  WITH parts AS (SELECT * FROM clustereval._parts_of_gradients(statistics))
+-- One row per partition and metric with a derivative: family, metric, and g1 to g4, its derivatives
+-- with respect to the statistics of the family. If labels and clusters divide the rows in the same
+-- way, they also do so in every sample, so that a quotient keeps its value, 1 or 0, even if it is
+-- 0 / 0: its gradient is 0.
+CREATE OR REPLACE MACRO clustereval._score_gradients(statistics, average_method, beta) AS TABLE
+  WITH parts AS (SELECT * FROM clustereval._parts_of_gradients(statistics)),
+  gradients AS (
+    SELECT
+      partition_key, family, metric, FALSE AS is_quotient, g1, g2, g3, g4
+    FROM clustereval._linear_gradients(parts)
+    UNION ALL
+    SELECT
+      partition_key,
+      family,
+      metric,
+      is_quotient,
+      clustereval._quotient_slope(top, bottom, t1, b1),
+      clustereval._quotient_slope(top, bottom, t2, b2),
+      clustereval._quotient_slope(top, bottom, t3, b3),
+      CASE
+        WHEN metric = 'adjusted_mutual_info_score'
+        THEN clustereval._quotient_slope(top, bottom, -1e0, -1e0)
+        ELSE 0e0
+      END
+    FROM clustereval._metric_quotients(parts, average_method, CAST(beta AS DOUBLE))
+  )
   SELECT
-    partition_key, family, metric, FALSE AS is_quotient, g1, g2, g3, g4
-  FROM clustereval._linear_gradients(parts)
-  UNION ALL
-  SELECT
-    partition_key,
-    family,
-    metric,
-    is_quotient,
-    clustereval._quotient_slope(top, bottom, t1, b1),
-    clustereval._quotient_slope(top, bottom, t2, b2),
-    clustereval._quotient_slope(top, bottom, t3, b3),
-    CASE
-      WHEN metric = 'adjusted_mutual_info_score'
-      THEN clustereval._quotient_slope(top, bottom, -1e0, -1e0)
-      ELSE 0e0
-    END
-  FROM clustereval._metric_quotients(parts, average_method, CAST(beta AS DOUBLE));
+    own.partition_key,
+    own.family,
+    own.metric,
+    CASE WHEN own.is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE own.g1 END AS g1,
+    CASE WHEN own.is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE own.g2 END AS g2,
+    CASE WHEN own.is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE own.g3 END AS g3,
+    CASE WHEN own.is_quotient AND totals.fp + totals.fn = 0 THEN 0.0 ELSE own.g4 END AS g4
+  FROM gradients AS own
+  JOIN query_table(statistics) AS totals
+    ON totals.partition_key IS NOT DISTINCT FROM own.partition_key;
 
 ---------------------------------------------------------------------------------------------------
 -- Standard errors
@@ -368,31 +457,44 @@ CREATE OR REPLACE MACRO clustereval._influence_variance(
     )
   );
 
--- One row per partition and metric with a derivative: metric and std_error, NULL for fewer than 2
--- rows. If label and cluster are equal partitions, they are so in every sample, and a quotient
--- keeps its value, 1 or 0, even if it is 0 / 0.
-CREATE OR REPLACE MACRO clustereval._standard_errors(
-  statistics, cells, expected_influences, average_method, beta
-) AS TABLE
+-- The bias of a metric with the gradient (g1, g2, g3, g4), given the biases of its statistics. A
+-- metric with emi is about samples of this size, so it has none.
+CREATE OR REPLACE MACRO clustereval._metric_bias(g1, g2, g3, g4, b1, b2, b3) AS
+  CASE WHEN g4 = 0 THEN g1 * b1 + g2 * b2 + g3 * b3 ELSE 0.0 END;
+
+-- One row per partition and metric with a derivative: metric, std_error and bias. gradients: rows
+-- of _score_gradients.
+CREATE OR REPLACE MACRO clustereval._standard_errors(gradients, cells, expected_influences) AS TABLE
   SELECT
     gradient.partition_key,
     gradient.metric,
-    CASE
-      WHEN totals.total < 2 THEN NULL
-      WHEN totals.fp + totals.fn = 0 AND gradient.is_quotient THEN 0.0
-      ELSE sqrt(clustereval._influence_variance(
-        gradient.g1, gradient.g2, gradient.g3, gradient.g4,
-        covariance.c11, covariance.c12, covariance.c13, covariance.c14,
-        covariance.c22, covariance.c23, covariance.c24,
-        covariance.c33, covariance.c34, covariance.c44
-      ) / totals.total)
-    END AS std_error
-  FROM clustereval._gradients(statistics, average_method, beta) AS gradient
-  JOIN query_table(statistics) AS totals
-    ON totals.partition_key IS NOT DISTINCT FROM gradient.partition_key
+    sqrt(clustereval._influence_variance(
+      gradient.g1, gradient.g2, gradient.g3, gradient.g4,
+      covariance.c11, covariance.c12, covariance.c13, covariance.c14,
+      covariance.c22, covariance.c23, covariance.c24,
+      covariance.c33, covariance.c34, covariance.c44
+    ) / covariance.total) AS std_error,
+    clustereval._metric_bias(
+      gradient.g1, gradient.g2, gradient.g3, gradient.g4,
+      covariance.b1, covariance.b2, covariance.b3
+    ) AS bias
+  FROM query_table(gradients) AS gradient
   JOIN clustereval._covariances(cells, expected_influences) AS covariance
     ON covariance.partition_key IS NOT DISTINCT FROM gradient.partition_key
     AND covariance.family = gradient.family;
+
+-- Why a metric, or the difference of two values of it, has no interval; NULL if it has one.
+CREATE OR REPLACE MACRO clustereval._interval_reason(metric, total, value, std_error, bias) AS
+  CASE
+    WHEN total < 2 THEN 'fewer than 2 rows'
+    WHEN value IS NULL THEN 'the metric is undefined'
+    WHEN metric LIKE 'exact_match_%'
+    THEN 'rows are not the unit that is sampled: use labels_are_sample'
+    WHEN std_error IS NULL THEN 'the metric has no derivative'
+    -- A smaller bias is a rounding error.
+    WHEN abs(bias) > 0.25 * std_error + 1e-12
+    THEN 'too few rows for the number of cells: the metric is biased'
+  END;
 
 -- query_text, a text for _check_options. Raises an error if confidence is invalid.
 CREATE OR REPLACE MACRO clustereval._valid_interval_options(confidence, query_text) AS
@@ -411,13 +513,14 @@ CREATE OR REPLACE MACRO clustereval._valid_interval_options(confidence, query_te
 -- Confidence intervals of the metrics of external_report: one row per partition and metric, in the
 -- order of external_report, with partition_key, metric (its name), value, std_error (standard error
 -- by the delta method), lower and upper: value - z std_error and value + z std_error, but not
--- beyond the metric's range, where z is the normal quantile of `confidence`. std_error, lower and
--- upper are NULL if the method does not apply. All other parameters are those of external_report.
+-- beyond the metric's range, where z is the normal quantile of `confidence`, and reason, which says
+-- why lower and upper are NULL: the method does not apply, or the metric is biased because the
+-- cells have few rows. All other parameters are those of external_report.
 -- Examples:
 --   FROM clustereval.external_intervals(assignments, species, cluster);
 --   SELECT metric, lower, value, upper
 --   FROM clustereval.external_intervals(assignments, species, cluster, confidence := 0.99)
---   WHERE std_error IS NOT NULL;
+--   WHERE reason IS NULL;
 CREATE OR REPLACE MACRO clustereval.external_intervals(
   tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
   average_method := 'arithmetic', beta := 1.0, adjusted := TRUE, confidence := 0.95
@@ -432,38 +535,42 @@ CREATE OR REPLACE MACRO clustereval.external_intervals(
   expected_influences AS (
     SELECT * FROM clustereval._influences_on_expectation(statistics, cells, adjusted)
   ),
+  gradients AS (SELECT * FROM clustereval._score_gradients(statistics, average_method, beta)),
   intervals AS (
     SELECT
       metrics.partition_key,
       metrics.place,
       metrics.metric,
       metrics.value,
-      CASE WHEN metrics.value IS NOT NULL THEN errors.std_error END AS std_error,
+      CASE WHEN metrics.value IS NOT NULL AND totals.total > 1 THEN errors.std_error END
+        AS std_error,
+      errors.bias,
+      totals.total,
       clustereval._normal_quantile(confidence) * errors.std_error AS margin,
       clustereval._least_value(metrics.metric) AS least,
       clustereval._greatest_value(metrics.metric, totals.total) AS greatest
     FROM clustereval._metric_values(report, adjusted) AS metrics
-    LEFT JOIN clustereval._standard_errors(
-      statistics, cells, expected_influences, average_method, beta
-    ) AS errors
+    LEFT JOIN clustereval._standard_errors(gradients, cells, expected_influences) AS errors
       ON errors.partition_key IS NOT DISTINCT FROM metrics.partition_key
       AND errors.metric = metrics.metric
     JOIN statistics AS totals ON totals.partition_key IS NOT DISTINCT FROM metrics.partition_key
+  ),
+  explained AS (
+    SELECT
+      *,
+      clustereval._interval_reason(metric, total, value, std_error, bias) AS reason
+    FROM intervals
   )
   SELECT
     partition_key,
     metric,
     value,
     std_error,
-    CASE
-      WHEN value - margin < least THEN least
-      ELSE value - margin
-    END AS lower,
-    CASE
-      WHEN value + margin > greatest THEN greatest
-      ELSE value + margin
-    END AS upper
-  FROM intervals
+    -- A metric without a limit has NULL, which is left out.
+    CASE WHEN reason IS NULL THEN GREATEST(value - margin, least) END AS lower,
+    CASE WHEN reason IS NULL THEN LEAST(value + margin, greatest) END AS upper,
+    reason
+  FROM explained
   WHERE clustereval._check_options(clustereval._valid_interval_options(
     confidence,
     clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)

@@ -36,6 +36,7 @@ _LIMITS = explain(
         "std_error": "standard error of the value",
         "lower": "lower limit of the interval",
         "upper": "upper limit of the interval",
+        "reason": "why there is no value or no interval",
     }
 )
 
@@ -118,7 +119,6 @@ _ESTIMATES = replace(
             "average_label_size": "mean number of rows of an entity",
             "n_labeled_rows": "rows with a label and a cluster",
             "n_labeled_pairs": "pairs of these rows with the same label or cluster",
-            "reason": "why there is no value or no interval",
         }
     ),
     titles={
