@@ -370,7 +370,7 @@ COLUMNS_OF_RESULTS = {
     "external_report": ("n", "n_noise", "purity", "adjusted_rand_score"),
     "external_summary": ("metric", "value", "best", "meaning", "family"),
     "entity_resolution_report": ("n", "n_noise", "k_measure", "muc_recall"),
-    "external_intervals": ("metric", "value", "std_error", "upper"),
+    "external_intervals": ("metric", "value", "std_error", "upper", "reason"),
     "contingency_matrix": ("label", "cluster", "n", "copies"),
     "pair_counts": ("tp", "tn"),
     "external_cluster_report": ("cluster", "purity", "joined_pairs"),

@@ -135,6 +135,8 @@ def test_biased_scores_have_no_interval(engine: Engine) -> None:
         assert found[metric]["reason"] is None
         assert found[metric]["lower"] < found[metric]["upper"]
     assert found["class_f_measure"]["reason"] == "the metric has no derivative"
+    words = "rows are not the unit that is sampled: use labels_are_sample"
+    assert found["exact_match_recall"]["reason"] == words
     many = by_metric(call(engine, frame_of([(*x, n * 1000) for *x, n in rows]), weight="n"))
     assert many["mutual_info_score"]["reason"] is None
 

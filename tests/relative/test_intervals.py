@@ -10,6 +10,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
 from scipy.special import erfinv
 from scipy.stats import norm
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, v_measure_score
@@ -17,8 +18,9 @@ from sklearn.metrics.cluster import contingency_matrix, expected_mutual_informat
 
 import polars_clustereval as ce
 from polars_clustereval.external.contingency import ROW_COUNTS
+from tests.support import strategies
 from tests.support.engines import fails, frame_of, stacked
-from tests.support.influence import SINGLE, expanded, std_errors
+from tests.support.influence import SINGLE, changed, expanded, std_errors
 from tests.support.oracle import METRICS, PAIR_COUNTING
 
 if TYPE_CHECKING:
@@ -77,6 +79,14 @@ OTHERS: dict[str, list[Cell]] = {
     "a tied majority": [(0, 0, 5), (1, 0, 5), (0, 1, 9)],
     "symmetric": [(0, 0, 50), (0, 1, 13), (1, 0, 13), (1, 1, 31)],
     "one label": [(0, 0, 9), (0, 1, 3)],
+    "sizes by label and by cluster": [
+        *((0, 0, 90), (0, 1, 20), (1, 1, 70), (1, 0, 5), (2, 2, 40), (2, 3, 35), (2, 1, 2)),
+    ],
+    "tied matches": [(0, 0, 30), (0, 1, 30), (1, 2, 40), (1, 3, 7)],
+    # 2 x 6 / (15 + 7) and 2 x 9 / (15 + 18) are equal, although the cells are not.
+    "tied matches of different sizes": [(0, 0, 6), (1, 0, 1), (0, 1, 9), (1, 1, 4), (2, 1, 5)],
+    "a cluster of the same size": [(0, 0, 40), (0, 1, 3), (1, 0, 3), (1, 1, 60)],
+    "an equal pair next to others": [(0, 0, 43), (1, 1, 60), (1, 2, 20), (2, 2, 15)],
     "many rows": [
         *((0, 0, 1900), (0, 1, 300), (0, 2, 120)),
         *((1, 0, 200), (1, 1, 800), (1, 2, 90)),
@@ -209,6 +219,19 @@ def test_known_variances(engine: Engine) -> None:
     )
 
 
+def test_known_errors_of_matches(engine: Engine) -> None:
+    """From derivatives of the definitions with respect to the shares, as differences (mpmath)."""
+    known = {
+        "sizes by label and by cluster": (0.023522835852377, 0.032214968786189),
+        "an equal pair next to others": (0.02448371072473, 0.036955473505895),
+    }
+    for case, (of_labels, of_elements) in known.items():
+        found = intervals_by_case(engine)[case]
+        assert found["class_f_measure"]["std_error"] == pytest.approx(of_labels, rel=1e-12)
+        similarity = found["element_centric_similarity"]
+        assert similarity["std_error"] == pytest.approx(of_elements, rel=1e-12)
+
+
 def test_jackknife_over_rows(side: Engine) -> None:
     """Scores by scikit-learn without one row, which are the same for all rows of a cell."""
     labels, clusters, rows = np.array(CELLS["many rows"]).T
@@ -312,7 +335,7 @@ def test_values_are_those_of_the_report(engine: Engine, options: dict[str, Any])
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
 def test_limits(engine: Engine, confidence: float) -> None:
     z, cut = norm.ppf(0.5 + confidence / 2), set()
-    ranges = {"adjusted_rand_score": (-0.5, 1), "label_entropy": (0, math.log(98))}
+    ranges: dict[str, tuple[float, float]] = {"adjusted_rand_score": (-0.5, 1)}
     ranges |= {"mirkin_metric": (0, 98 * 97), "split_join_distance": (0, 196)}
     ranges |= {"purity": (0, 1), "phi_index": (-1, 1), "southwood_index": (0, math.inf)}
     found = intervals_of_cells(engine, CELLS["few rows"], confidence=confidence)
@@ -323,6 +346,12 @@ def test_limits(engine: Engine, confidence: float) -> None:
         assert row["upper"] == pytest.approx(min(upper, greatest), rel=1e-12)
         cut |= {name} if lower < least or upper > greatest else set()
     assert bool(cut) == (confidence > 0.9)
+
+
+def test_an_entropy_is_not_negative(side: Engine) -> None:
+    row = intervals_of_cells(side, [(0, 0, 97), (1, 1, 1), (0, 1, 2)])["label_entropy"]
+    assert (row["lower"], row["reason"]) == (0, None)
+    assert row["value"] < 1.96 * row["std_error"]
 
 
 def test_the_least_adjusted_rand_index_is_a_limit(engine: Engine) -> None:
@@ -368,6 +397,7 @@ def test_ties(engine: Engine) -> None:
     found = intervals_by_case(engine)["a tied majority"]
     nulls = {name for name, row in found.items() if row["std_error"] is None} - NEVER
     assert nulls == {"purity", "split_join_distance"}
+    assert {found[name]["reason"] for name in nulls} == {"the metric has no derivative"}
     for options in OPTIONS[2:4]:
         assert options["average_method"] in ("min", "max")
         found = intervals_by_case(engine, *options.items())["symmetric"]
@@ -375,8 +405,17 @@ def test_ties(engine: Engine) -> None:
         assert found["normalized_mutual_info_score"]["std_error"] is None
         assert found["v_measure_score"]["std_error"] > 0
     found = intervals_by_case(engine, *NOISE)["majority of a label"]
-    assert found["inverse_purity"]["std_error"] is None
-    assert found["purity"]["std_error"] > 0
+    assert found["inverse_purity"]["std_error"] is found["class_f_measure"]["std_error"] is None
+    assert min(found[name]["std_error"] for name in ("purity", "element_centric_similarity")) > 0
+    matching = ("class_f_measure", "element_centric_similarity")
+    for case, defined in {
+        "tied matches": (False, True),
+        "tied matches of different sizes": (False, True),
+        "a cluster of the same size": (True, False),
+        "an equal pair next to others": (True, True),
+    }.items():
+        found = intervals_by_case(engine)[case]
+        assert tuple(found[name]["std_error"] is not None for name in matching) == defined, case
 
 
 def test_one_label(engine: Engine) -> None:
@@ -384,7 +423,123 @@ def test_one_label(engine: Engine) -> None:
     found = intervals_by_case(engine)["one label"]
     assert found["homogeneity_score"]["value"] == 1.0
     assert found["homogeneity_score"]["std_error"] is None
+    assert found["homogeneity_score"]["reason"] == "the metric has no derivative"
+    assert found["phi_index"]["reason"] == "the metric is undefined"
     assert found["pair_recall"]["std_error"] > 0
+
+
+# Biases -------------------------------------------------------------------------------------------
+
+BIASED = "too few rows for the number of cells: the metric is biased"
+#: Metrics that are linear functions of statistics whose bias is known.
+LINEAR = (
+    *("label_entropy", "cluster_entropy", "joint_entropy", "label_entropy_given_cluster"),
+    *("cluster_entropy_given_label", "mutual_info_score", "variation_of_information"),
+    *("bcubed_precision", "bcubed_recall", "class_f_measure", "element_centric_similarity"),
+)
+
+
+def biases(cells: Sequence[Cell]) -> dict[str, float]:
+    """n times the bias of n rows: half the mean over the rows of the second derivative.
+
+    It is the change of the slope of an exact score if rows of a cell come or go.
+    """
+    many = [(label, cluster, 1000 * n) for label, cluster, n in cells]
+    total, by = sum(n for *_, n in many), 10
+    found = dict.fromkeys(LINEAR, 0.0)
+    for i, (*_, n) in enumerate(many):
+        less, same, more = (changed(many, i, x, adjusted=False) for x in (-by, 0, by))
+        for name in LINEAR:
+            bend = (more[name] + less[name] - 2 * same[name]) * total * total / (by * by)
+            found[name] += float(bend) * n / total / 2
+    return found
+
+
+@pytest.mark.gate
+def test_biased_metrics_have_no_interval(engine: Engine) -> None:
+    """As many rows as it takes, by second differences of exact scores."""
+    sizes = CELLS["sizes by label and by cluster"]
+    tables: list[list[Cell]] = [
+        [(a, b, 2 + n // 10) for a, b, n in sizes],
+        [(0, 0, 9), (1, 0, 10), (2, 0, 11), (3, 0, 12), (0, 1, 2)],
+        [(0, 0, 6), (0, 1, 5), (1, 0, 5), (1, 1, 8), (2, 0, 4), (2, 1, 5)],
+    ]
+    scales = [1, 2, 3, 5, 8, 13, 21, 34, 55, 100, 300, 1000]
+    seen = set()
+    for table in tables:
+        expected = biases(table)
+        scaled = [[(a, b, n * scale) for a, b, n in table] for scale in scales]
+        frame = stacked(scaled, "n")
+        rows = engine.table("external_intervals", frame, weight="n", partition_by="run")
+        n_rows = sum(n for *_, n in table)
+        for row in rows:
+            if row["metric"] not in LINEAR or row["std_error"] is None:
+                continue
+            bias = expected[row["metric"]] / (n_rows * scales[row["run"]])
+            share = abs(bias) / row["std_error"]
+            if not 0.24 < share < 0.26:
+                assert row["reason"] == (BIASED if share > 0.25 else None), (row, share)
+                seen.add((row["metric"], share > 0.25))
+    assert seen == {(name, is_biased) for name in LINEAR for is_biased in (True, False)}
+
+
+def test_many_small_groups(engine: Engine) -> None:
+    """Of 60 labels with 5 rows each, most cells have few rows; pairs of rows are not biased."""
+    cells = [(i % 60, (i * i + i // 7) % 60 if i % 3 == 0 else i % 60, 1) for i in range(300)]
+    found = intervals_of_cells(engine, cells)
+    biased = {name for name, row in found.items() if row["reason"] == BIASED}
+    assert biased >= {"joint_entropy", "normalized_mutual_info_score", "v_measure_score"}
+    assert biased >= {"bcubed_precision", "bcubed_recall", "bcubed_f_score", "label_entropy"}
+    for name in biased:
+        assert found[name]["std_error"] >= 0
+        assert (found[name]["lower"], found[name]["upper"]) == (None, None)
+    for name in ("adjusted_rand_score", "pair_f_score", "adjusted_mutual_info_score"):
+        assert found[name]["reason"] is None
+    words = "rows are not the unit that is sampled: use labels_are_sample"
+    assert {found[name]["reason"] for name in NEVER} == {words}
+    many = intervals_of_cells(engine, [(a, b, 1000 * n) for a, b, n in cells])
+    assert BIASED not in {row["reason"] for name, row in many.items() if name != "label_entropy"}
+
+
+@pytest.mark.gate
+@strategies.batched
+@given(several=strategies.batches(strategies.labelings(nulls=True)))
+def test_an_interval_contains_its_estimate_or_the_row_says_why_not(
+    engine: Engine, several: list[strategies.Rows]
+) -> None:
+    rows = engine.table("external_intervals", stacked(several), partition_by="run")
+    for row in rows:
+        value, error, lower, upper, reason = (
+            row[name] for name in ("value", "std_error", "lower", "upper", "reason")
+        )
+        if reason is not None:
+            assert (lower, upper) == (None, None), row
+            assert (value is None) or len(several[row["run"]]) > 1 or error is None, row
+        else:
+            assert error >= 0, row
+            assert lower - 1e-12 <= value <= upper + 1e-12, row
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("n", [500, 5000])
+def test_intervals_of_matches_cover_the_population(n: int) -> None:
+    """Of samples of a population with labels and clusters of different sizes."""
+    shares = np.array([[0.3, 0.05, 0.02], [0.03, 0.2, 0.02], [0.01, 0.07, 0.1], [0.04, 0.01, 0.15]])
+    draw = np.random.default_rng(n)
+    counts = [np.rint(shares * 10**10), *draw.multinomial(n, shares.ravel(), 600)]
+    cells = [
+        [(i // 3, i % 3, int(x)) for i, x in enumerate(np.ravel(count)) if x] for count in counts
+    ]
+    names = ["class_f_measure", "element_centric_similarity"]
+    found = ce.external_intervals(
+        stacked(cells, "n"), "label", "cluster", weight="n", partition_by="run", metrics=names
+    )
+    for name in names:
+        whole, *samples = found.filter(metric=name).rows(named=True)
+        known = [row for row in samples if row["lower"] is not None]
+        covers = [row["lower"] <= whole["value"] <= row["upper"] for row in known]
+        assert len(known) > 0.7 * len(samples), name
+        assert 0.93 <= np.mean(covers) <= 0.97, name
 
 
 @pytest.mark.parametrize("rows", [0, 1])
@@ -394,6 +549,7 @@ def test_too_few_rows(engine: Engine, rows: int) -> None:
     assert [row["metric"] for row in found] == list(METRICS)
     for row in found:
         assert [row[name] for name in ("std_error", "lower", "upper")] == [None] * 3
+        assert row["reason"] == "fewer than 2 rows"
         assert rows or row["value"] is None
 
 
@@ -405,6 +561,7 @@ def assert_same_intervals(left: list[Row], right: list[Row], what: object = "") 
     assert len(left) == len(right), what
     for row, wanted in zip(left, right, strict=True):
         assert row["metric"] == wanted["metric"], what
+        assert row["reason"] == wanted["reason"], (row, what)
         for name in ("value", "std_error", "lower", "upper"):
             assert row[name] == about(wanted[name], rel=1e-9, abs=1e-12), (row, what)
 
