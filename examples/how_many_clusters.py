@@ -49,7 +49,7 @@ def trust() -> None:
     intervals = labelings.filter(pl.col("k").is_in([8, 10, 12])).clustereval.external_intervals(
         "digit", "cluster", partition_by="k"
     )
-    shown = intervals.filter(pl.col("metric") == "adjusted_rand_score").drop("metric")
+    shown = intervals.filter(pl.col("metric") == "adjusted_rand_score").drop("metric", "reason")
     print_table("digits: adjusted Rand index with the true digit, 95 % interval", shown)
     runs = pl.read_parquet(HERE / "digits_runs.parquet")
     consensus = ce.run_consensus(runs, "id", "seed", "cluster", partition_by="k")
