@@ -33,13 +33,12 @@ from polars_clustereval.external.report import external_scores, need_expectation
 
 from .intervals import (
     PLACES,
+    add_bias,
     centered_influences,
     greatest_value,
     interval_reason,
-    metric_bias,
     metric_quotients,
     score_gradients,
-    statistic_biases,
 )
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def difference_errors(
     """
     for i, side in zip(_CLUSTERINGS, sides, strict=True):
         names = {"cluster": f"cluster_{i}"} | {f"i{k}": f"i{k}_{i}" for k in PLACES}
-        influences = side.influences.drop("rows", "d0", "d1", "d2").rename(names)
+        influences = side.influences.drop("rows").rename(names)
         by = [*side.by, "label", f"cluster_{i}", *(["family"] if i == _CLUSTERINGS[1] else [])]
         # The hint keeps the engine from building its table from the result of the first join.
         cells = join_small(cells, by, influences)
@@ -305,12 +304,9 @@ def external_differences(
     expected = need_expectation(scores)
     for table in paired.tables:
         report = score_partitions(table, scores, adjusted=expected)
-        influences = centered_influences(table, adjusted=expected).cache()
-        biases = aggregate_by(influences, [*keys, "family"], statistic_biases())
         gradients = score_gradients(report, list(keys), list(scores), quotients)
-        gradients = gradients.join(biases, on=[*keys, "family"], how="left", nulls_equal=True)
-        gradients = gradients.with_columns(bias=metric_bias()).cache()
-        sides.append(Side(list(keys), influences, gradients))
+        gradients = add_bias(gradients, table).cache()
+        sides.append(Side(list(keys), centered_influences(table, adjusted=expected), gradients))
     by: list[str] = [*keys, "metric"]
     errors = difference_errors(paired.cells, (sides[0], sides[1]), list(keys))
     second = sides[1].gradients.select(*by, value_2="value", bias_2="bias")

@@ -23,7 +23,7 @@ import polars as pl
 
 from polars_clustereval.base.checks import check_confidence, choose_terms
 from polars_clustereval.base.exact import last_row_term, log_ratio, ratio, to_double, widen
-from polars_clustereval.base.frames import aggregate_by, join_small
+from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
 from polars_clustereval.base.metric_facts import metric_facts
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.external.association import association_quotients
@@ -186,31 +186,6 @@ _INFLUENCES = {
 PLACES = (0, 1, 2, 3)
 
 
-def _row_biases(row: Row, family: str) -> Slopes:
-    """Return terms whose means over the rows are the biases of the statistics of `family`.
-
-    The bias is how much a statistic of a sample is expected to exceed that of the population
-    because its cells have few rows, to first order (Miller 1955 for entropies). It is 0 for pairs,
-    and not known for majorities.
-    """
-    n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
-    if family == INFORMATION:
-        sizes = n, label_size, cluster_size, row("total")
-        cell, label, cluster, all_rows = (1 / to_double(size) for size in sizes)
-        return (cell - label + (all_rows - cluster)) / 2, (label - cell) / 2, (cluster - cell) / 2
-    larger = pl.max_horizontal(label_size, cluster_size)
-    of_label, of_cluster, of_larger = (
-        (1 - ratio(n, size)) / to_double(size) for size in (label_size, cluster_size, larger)
-    )
-    best, share = row("best_match"), row("label_share")
-    of_match = best * (1 - 2 * share) * (1 - best / 2) / to_double(n)
-    known: dict[str, Slopes] = {
-        BCUBED: (of_cluster, of_label, 0.0),
-        MATCHING: (of_match, of_larger, 0.0),
-    }
-    return known.get(family, (0.0, 0.0, 0.0))
-
-
 def _mean_of_rows(x: pl.Expr) -> pl.Expr:
     """Return an expression for the mean of x over the cells' rows, or NULL if any x is NULL."""
     rows = pl.col("rows")
@@ -227,11 +202,11 @@ def _add_expected_influences(table: ContingencyTable, cells: pl.LazyFrame) -> pl
 
 
 def centered_influences(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFrame:
-    """Return one row per cell and family: label, cluster, rows, i0 to i3, and d0 to d2.
+    """Return one row per cell and family: label, cluster, rows, and the influences i0 to i3.
 
-    i0 to i3 are the influences, and d0 to d2 are those of _row_biases. The influences have the mean
-    0 over the rows. They are NULL in all cells if a statistic has no derivative. The fourth
-    statistic is emi in the family INFORMATION if `adjusted` is True, and otherwise a constant.
+    The influences have the mean 0 over the rows. They are NULL in all cells if a statistic has no
+    derivative. The fourth statistic is emi in the family INFORMATION if `adjusted` is True, and
+    otherwise a constant.
     """
     by = [*table.keys, "family"]
     cells = _cells_with_squares(table)
@@ -244,7 +219,6 @@ def centered_influences(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFr
             pl.lit(family).alias("family"),
             *(as_expression(x).alias(f"i{i}") for i, x in enumerate(influences(pl.col))),
             i3=pl.col("expected_influence") if adjusted and family == INFORMATION else 0.0,
-            **{f"d{i}": as_expression(x) for i, x in enumerate(_row_biases(pl.col, family))},
         )
         for family, influences in _INFLUENCES.items()
     ]
@@ -252,28 +226,21 @@ def centered_influences(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFr
     means = aggregate_by(influences, by, {f"m{i}": _mean_of_rows(pl.col(f"i{i}")) for i in PLACES})
     centered = influences.join(means, on=by, nulls_equal=True)
     return centered.select(
-        *(*by, "label", "cluster", "rows", "d0", "d1", "d2"),
-        *(pl.col(f"i{i}") - pl.col(f"m{i}") for i in PLACES),
+        *(*by, "label", "cluster", "rows"), *(pl.col(f"i{i}") - pl.col(f"m{i}") for i in PLACES)
     )
 
 
-def statistic_biases() -> Terms:
-    """Return the biases b0 to b2 of the statistics, from the rows of centered_influences."""
-    return {f"b{i}": _mean_of_rows(pl.col(f"d{i}")) for i in PLACES[:3]}
-
-
 def _covariances(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFrame:
-    """Return c00 to c33 and statistic_biases for each partition and family.
+    """Return the covariances c00 to c33 of the rows' influences for each partition and family.
 
-    c00 to c33 are the covariances of the rows' influences. A covariance is NULL if one of its
-    statistics has no derivative.
+    A covariance is NULL if one of its statistics has no derivative.
     """
     products = {
         f"c{i}{j}": _mean_of_rows(pl.col(f"i{i}") * pl.col(f"i{j}"))
         for i, j in combinations_with_replacement(PLACES, 2)
     }
     influences = centered_influences(table, adjusted=adjusted)
-    return aggregate_by(influences, [*table.keys, "family"], products | statistic_biases())
+    return aggregate_by(influences, [*table.keys, "family"], products)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -461,12 +428,6 @@ def _standard_error() -> pl.Expr:
     return pl.when(defined).then(rounded)
 
 
-def metric_bias() -> pl.Expr:
-    """Return the bias of a metric; a metric with emi is about samples of this size and has none."""
-    terms = (pl.col(f"g{i}") * pl.col(f"b{i}") for i in PLACES[:3])
-    return pl.when(pl.col("g3") == 0).then(pl.sum_horizontal(terms)).otherwise(0.0)
-
-
 def interval_reason(value: str) -> pl.Expr:
     """Return why there is no interval of the column `value`, or NULL if there is one."""
     reasons = {
@@ -481,6 +442,50 @@ def interval_reason(value: str) -> pl.Expr:
         > 0.25 * pl.col("std_error") + 1e-12,
     }
     return pl.coalesce(pl.when(x).then(pl.lit(words)) for words, x in reasons.items())
+
+
+def _row_biases(row: Row) -> dict[str, Slopes]:
+    """Return terms whose means over the rows are the biases of the statistics of each family.
+
+    The bias is how much a statistic of a sample is expected to exceed that of the population
+    because its cells have few rows, to first order (Miller 1955 for entropies). It is 0 for pairs,
+    and not known for majorities.
+    """
+    n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
+    cell, label, cluster, all_rows = (
+        1 / to_double(size) for size in (n, label_size, cluster_size, row("total"))
+    )
+    of_label, of_cluster, of_larger = (
+        (1 - ratio(n, size)) / to_double(size)
+        for size in (label_size, cluster_size, pl.max_horizontal(label_size, cluster_size))
+    )
+    best, share = row("best_match"), row("label_share")
+    of_match = best * (1 - 2 * share) * (1 - best / 2) / to_double(n)
+    of_information = cell - label + (all_rows - cluster)
+    return {
+        INFORMATION: (of_information / 2, (label - cell) / 2, (cluster - cell) / 2),
+        BCUBED: (of_cluster, of_label, 0.0),
+        MATCHING: (of_match, of_larger, 0.0),
+    }
+
+
+def add_bias(gradients: pl.LazyFrame, table: ContingencyTable) -> pl.LazyFrame:
+    """Return the rows of score_gradients with bias, NULL if the metric has none.
+
+    A metric with emi is about samples of this size, so it has none.
+    """
+    keys, biases = list(table.keys), []
+    terms: dict[str, pl.Expr] = {}
+    for family, slopes in _row_biases(pl.col).items():
+        names = [f"{family}_{i}" for i in PLACES[:3]]
+        terms |= {
+            name: _mean_of_rows(as_expression(x)) for name, x in zip(names, slopes, strict=True)
+        }
+        bias = pl.sum_horizontal(pl.col(f"g{i}") * pl.col(name) for i, name in enumerate(names))
+        biases.append(pl.when((pl.col("family") == family) & (pl.col("g3") == 0)).then(bias))
+    of_tables = aggregate_by(_cells_with_squares(table), keys, terms)
+    joined = join_partitions(gradients, keys, of_tables, how="left")
+    return joined.with_columns(bias=pl.coalesce(biases)).drop(terms)
 
 
 def list_bounds(names: Sequence[str]) -> pl.LazyFrame:
@@ -660,14 +665,14 @@ def external_intervals(
     report = score_partitions(table, scores, adjusted=has_expectation)
     margin = pl.when(pl.col("reason").is_null()).then(z * pl.col("std_error"))
     intervals = (
-        score_gradients(report, keys, names, quotients)
+        add_bias(score_gradients(report, keys, names, quotients), table)
         .join(
             _covariances(table, adjusted=has_expectation),
             on=[*keys, "family"],
             how="left",
             nulls_equal=True,
         )
-        .with_columns(std_error=_standard_error(), bias=metric_bias())
+        .with_columns(std_error=_standard_error())
         .with_columns(reason=interval_reason("value"))
         .with_columns(**cut_limits(pl.col("value") - margin, pl.col("value") + margin))
         .sort(*keys, "place", nulls_last=True)
