@@ -597,7 +597,6 @@ def external_intervals(
         * std_error is the standard error of the value.
         * lower and upper are the limits of the interval value -+ z std_error, where z is the normal
           quantile for `confidence`. The interval is cut off at the ends of the metric's range.
-
         * reason says why lower and upper are NULL, and is NULL if they are not.
 
         The standard error and the limits are NULL if the value is NULL, if there are fewer than 2
