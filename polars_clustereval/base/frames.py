@@ -44,6 +44,12 @@ def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
     return named.group_by(by).agg(sums) if by else named.select(sums)
 
 
+def only_value(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return an aggregate that yields the only non-NULL value of a column."""
+    column = pl.col(name)
+    return column.drop_nulls().first() if dtype.is_nested() or dtype == pl.Null else column.max()
+
+
 def aggregate_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
     """Return the aggregates `terms` for each group of `by`, or in one row if `by` is empty."""
     return frame.group_by(by).agg(**terms) if by else frame.select(**terms)

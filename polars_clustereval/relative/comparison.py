@@ -34,6 +34,7 @@ from polars_clustereval.base.frames import (
     aggregate_by,
     join_partitions,
     join_small,
+    only_value,
     to_user_frame,
 )
 from polars_clustereval.base.tables import pass_arguments_to, table_function
@@ -143,12 +144,6 @@ class _Rows(NamedTuple):
 # ----------------------------------------------------------------------------------------------
 
 
-def _only_value(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return an aggregate, the only value of a column that is not NULL."""
-    values = pl.col(name)
-    return values.drop_nulls().first() if dtype.is_nested() else values.max()
-
-
 def _check_long_rows(rows: pl.LazyFrame, keys: list[str], owned: Sequence[str]) -> None:
     """Raise an error for a NULL id or run, an id twice in a run, or two values of an id.
 
@@ -235,7 +230,7 @@ def _read_long_rows(
         rows.join(listed.lazy(), on=[*keys, "run"], how="left", nulls_equal=True)
         .group_by(*keys, "id")
         .agg(
-            *(_only_value(x, types[x]) for x in owners),
+            *(only_value(x, types[x]) for x in owners),
             *(in_run[0].filter(in_run[1] == i).first().alias(f"__ce_{i}") for i in range(most)),
         )
     )

@@ -438,7 +438,7 @@ def interval_reason(value: str) -> pl.Expr:
         ).str.starts_with("exact_match_"),
         "the metric has no derivative": pl.col("std_error").is_null(),
         # A smaller bias is a rounding error.
-        "too few rows for the number of cells: the metric is biased": pl.col("bias").abs()
+        "too few rows: the bias is more than a quarter of the standard error": pl.col("bias").abs()
         > 0.25 * pl.col("std_error") + 1e-12,
     }
     return pl.coalesce(pl.when(x).then(pl.lit(words)) for words, x in reasons.items())

@@ -33,7 +33,7 @@ from polars_clustereval.base.checks import (
     show_value,
 )
 from polars_clustereval.base.exact import ratio
-from polars_clustereval.base.frames import align_structs, join_small
+from polars_clustereval.base.frames import align_structs, join_small, only_value
 from polars_clustereval.base.tables import pass_arguments_to
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import LabelOptions
@@ -88,12 +88,6 @@ def _check_same_types(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str,
 # ----------------------------------------------------------------------------------------------
 
 
-def _only_value(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return an aggregate that yields the only non-NULL value of a column."""
-    column = pl.col(name)
-    return column.drop_nulls().first() if dtype.is_nested() or dtype == pl.Null else column.max()
-
-
 def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -> pl.LazyFrame:
     """Return one row per id of either run, with its clusters before and after, NULL if absent.
 
@@ -109,8 +103,8 @@ def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -
         ]
     )
     return stacked.group_by(*keys, "id").agg(
-        before=_only_value("before", dtype),
-        after=_only_value("after", dtype),
+        before=only_value("before", dtype),
+        after=only_value("after", dtype),
         times_before=pl.col("before").count(),
         times_after=pl.col("after").count(),
     )

@@ -493,7 +493,7 @@ CREATE OR REPLACE MACRO clustereval._interval_reason(metric, total, value, std_e
     WHEN std_error IS NULL THEN 'the metric has no derivative'
     -- A smaller bias is a rounding error.
     WHEN abs(bias) > 0.25 * std_error + 1e-12
-    THEN 'too few rows for the number of cells: the metric is biased'
+    THEN 'too few rows: the bias is more than a quarter of the standard error'
   END;
 
 -- query_text, a text for _check_options. Raises an error if confidence is invalid.

@@ -127,7 +127,7 @@ def test_biased_scores_have_no_interval(engine: Engine) -> None:
         first = (i * i + i // 7) % 60 if i % 3 == 0 else i % 60
         rows.append((i % 60, first, i % 59 if i % 5 == 0 else i % 60, 1))
     found = by_metric(call(engine, frame_of(rows), weight="n"))
-    words = "too few rows for the number of cells: the metric is biased"
+    words = "too few rows: the bias is more than a quarter of the standard error"
     for metric in ("mutual_info_score", "joint_entropy", "variation_of_information"):
         assert found[metric]["std_error"] > 0
         assert (found[metric]["lower"], found[metric]["reason"]) == (None, words)

@@ -430,7 +430,7 @@ def test_one_label(engine: Engine) -> None:
 
 # Biases -------------------------------------------------------------------------------------------
 
-BIASED = "too few rows for the number of cells: the metric is biased"
+BIASED = "too few rows: the bias is more than a quarter of the standard error"
 #: Metrics that are linear functions of statistics whose bias is known.
 LINEAR = (
     *("label_entropy", "cluster_entropy", "joint_entropy", "label_entropy_given_cluster"),
