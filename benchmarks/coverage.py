@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -270,15 +270,129 @@ def cover_differences(pair: Pair) -> pl.DataFrame:
     )
 
 
+class SampledPair(NamedTuple):
+    """A population of entities with two clusterings, and how the labels of a sample are drawn.
+
+    A row is in the cluster of another entity with the probability `first`. In the second
+    clustering, this happens to further rows with the probability `second`, and as large a share of
+    the entities is merged with another one.
+    """
+
+    design: Literal["uniform", "by_record", "records"]
+    #: The share of the entities or rows that is drawn.
+    drawn: float
+    first: float
+    second: float
+    n_entities: int = 3000
+    #: The exponent of a power law of the sizes up to 50; None for 1 + Poisson(1.5) rows.
+    tail: float | None = None
+
+    def rows(self) -> pl.DataFrame:
+        """Return the label, cluster_1 and cluster_2 of all rows."""
+        draw, n = np.random.default_rng(20), self.n_entities
+        if self.tail is None:
+            sizes = 1 + draw.poisson(1.5, n)
+        else:
+            sizes = np.minimum((1 - draw.random(n)) ** (-1 / self.tail), 50).astype(int)
+        label = np.repeat(np.arange(n), sizes)
+        first = np.where(
+            draw.random(label.size) < self.first, draw.integers(0, n, label.size), label
+        )
+        merged = np.where(draw.random(n) < self.second, draw.integers(0, n, n), np.arange(n))
+        moves = draw.random(label.size) < self.second
+        second = np.where(moves, draw.integers(0, n, label.size), merged[first])
+        return pl.DataFrame({"label": label, "cluster_1": first, "cluster_2": second})
+
+    def samples(self, rows: pl.DataFrame, seed: int) -> pl.DataFrame:
+        """Return the rows as cells, with the labels of 50 samples; simulation is the sample."""
+        draw, label = np.random.default_rng(seed), rows["label"].to_numpy()
+        n = self.n_entities if self.design == "uniform" else label.size
+        samples = []
+        for simulation in range(50):
+            chosen = draw.choice(n, round(self.drawn * n), replace=False)
+            if self.design == "records":
+                known = np.isin(np.arange(n), chosen)
+            else:
+                known = np.isin(label, chosen if self.design == "uniform" else label[chosen])
+            drawn = pl.when(pl.Series(known)).then("label")
+            cells = rows.with_columns(drawn).group_by("label", "cluster_1", "cluster_2").len("n")
+            samples.append(cells.with_columns(simulation=pl.lit(simulation)))
+        return pl.concat(samples)
+
+    @property
+    def name(self) -> str:
+        """The sample and the population."""
+        unit = "entities" if self.design == "uniform" else "rows"
+        sizes = "1 to 9" if self.tail is None else "1 to 50"
+        return f"`'{self.design}'`, {100 * self.drawn:.0f} % of {unit}, sizes {sizes}"
+
+
+SAMPLED_PAIRS = (
+    SampledPair("uniform", 0.03, 0.05, 0.05),
+    SampledPair("uniform", 0.1, 0.05, 0.05),
+    SampledPair("by_record", 0.03, 0.05, 0.05),
+    SampledPair("by_record", 0.1, 0.05, 0.05),
+    SampledPair("by_record", 0.1, 0.05, 0.02, tail=2.0),
+    SampledPair("records", 0.1, 0.05, 0.05),
+    SampledPair("records", 0.1, 0.05, 0.05, tail=2.0),
+)
+#: The metrics that the table of differences of samples shows.
+OF_SAMPLED = (
+    *("pair_precision", "pair_recall", "pair_f_score", "bcubed_precision", "bcubed_f_score"),
+    "exact_match_f_score",
+)
+
+
+def cover_sampled(pair: SampledPair, simulations: int = 500) -> pl.DataFrame:
+    """Return the columns of cover_differences for labels of a sample."""
+    rows = pair.rows()
+    reports = [
+        ce.external_report(rows, "label", cluster, adjusted=False).select(OF_SAMPLED).row(0)
+        for cluster in ("cluster_1", "cluster_2")
+    ]
+    truths = [first - second for first, second in zip(*reports, strict=True)]
+    truth = pl.DataFrame({"metric": OF_SAMPLED, "truth": truths})
+    fraction = pair.drawn if pair.design == "by_record" else None
+    found = pl.concat(
+        ce.external_differences(
+            *(pair.samples(rows, seed), "label", "cluster_1", "cluster_2"),
+            weight="n",
+            partition_by="simulation",
+            confidence=CONFIDENCE,
+            labels_are_sample=pair.design,
+            sampling_fraction=fraction,
+        )
+        for seed in range(simulations // 50)
+    )
+    covers = pl.col("truth").is_between("lower", "upper")
+    return (
+        found.join(truth, on="metric", maintain_order="right")
+        .group_by("metric", maintain_order=True)
+        .agg(covers.mean(), pl.col("lower").is_not_null().mean())
+    )
+
+
 def print_differences() -> None:
-    """Print the table of coverages of differences, one row per metric."""
+    """Print the tables of coverages of differences, one row per metric."""
+    print_coverages(
+        [f"{x.groups} groups, n = {x.n:,}, {100 * x.second:.0f} % differ" for x in PAIRS],
+        [cover_differences(pair) for pair in PAIRS],
+        SHOWN,
+    )
+    names = [pair.name for pair in SAMPLED_PAIRS]
+    print_coverages(names, [cover_sampled(pair) for pair in SAMPLED_PAIRS], OF_SAMPLED)
+
+
+def print_coverages(
+    heads: Sequence[str], columns: Sequence[pl.DataFrame], metrics: Sequence[str]
+) -> None:
+    """Print a table from columns of metric, the share of intervals that cover, and of intervals."""
     write = sys.stdout.write
-    heads = [f"{x.groups} groups, n = {x.n:,}, {100 * x.second:.0f} % differ" for x in PAIRS]
-    write(f"| metric | {' | '.join(heads)} |\n" + "|---" * (len(PAIRS) + 1) + "|\n")
-    found = [dict(cover_differences(pair).rows_by_key("metric", unique=True)) for pair in PAIRS]
-    for metric in SHOWN:
+    write(f"\n| metric | {' | '.join(heads)} |\n" + "|---" * (len(heads) + 1) + "|\n")
+    found = [dict(column.rows_by_key("metric", unique=True)) for column in columns]
+    for metric in metrics:
         texts = []
-        for covers, share in (of_pair[metric] for of_pair in found):
+        for covers, share in (column[metric] for column in found):
             part = "" if share == 1 or covers is None else f" of {percent(share)}"
             texts.append(percent(covers) + part)
         write(f"| `{metric}` | {' | '.join(texts)} |\n")

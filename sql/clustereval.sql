@@ -55,10 +55,10 @@
 .read relative/gap.sql
 .read relative/choosing_k.sql
 .read relative/intervals.sql
-.read relative/differences.sql
-.read relative/comparison.sql
 .read relative/record_sample.sql
 .read relative/label_sample.sql
+.read relative/differences.sql
+.read relative/comparison.sql
 .read relative/stability.sql
 .read relative/replication.sql
 .read relative/cross_validation.sql

@@ -108,6 +108,10 @@ def list_calls() -> list[str]:
         for table, options in (
             ("bootstrap_instability", "run, weight := weight"),
             ("external_differences", f"id % 5, partition_by := run, {NOISE}"),
+            *(
+                ("external_differences", f"id % 5, labels_are_sample := '{design}', {NOISE}")
+                for design in ("uniform", "records")
+            ),
         )
     ]
     calls += [

@@ -16,12 +16,14 @@ import polars as pl
 
 from polars_clustereval.base.checks import (
     check_confidence,
+    check_metrics,
+    check_sampling_fraction,
     check_weight,
     choose_terms,
     equals_noise,
 )
 from polars_clustereval.base.exact import estimate_freedom, squared_t_quantile, to_double
-from polars_clustereval.base.frames import aggregate_by, join_small
+from polars_clustereval.base.frames import aggregate_by, join_small, to_user_frame
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.external.contingency import (
     ContingencyTable,
@@ -40,13 +42,17 @@ from .intervals import (
     metric_quotients,
     score_gradients,
 )
+from .label_sample import QUOTIENTS, check_sample, estimate_sample, sample_difference_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
     from polars_clustereval.base.frames import Terms
+    from polars_clustereval.external.gradients import Quotient
     from polars_clustereval.external.information import NormalizedMethod
+
+    from .label_sample import LabelSample, SampleDesign
 
 _CLUSTERINGS = (1, 2)
 
@@ -65,28 +71,39 @@ class _PairedTables(NamedTuple):
     tables: tuple[ContingencyTable, ContingencyTable]
 
 
+def _mark_noise(groups: pl.LazyFrame, options: LabelOptions) -> dict[str, pl.Expr]:
+    """Return whether cluster_1 and cluster_2 are noise."""
+    schema = groups.collect_schema()
+    names = [f"cluster_{side}" for side in _CLUSTERINGS]
+    return {name: equals_noise(pl.col(name), options.noise, schema[name]) for name in names}
+
+
+def _score_groups(groups: pl.LazyFrame, options: LabelOptions) -> pl.LazyFrame:
+    """Return groups with label, cluster_1, cluster_2 and n rows each, with is_scored.
+
+    Rows count if they have a label and both clusters, and are not noise that is left out; otherwise
+    their label becomes NULL. is_scored tells whether they count if they have a label.
+    """
+    noisy = _mark_noise(groups, options)
+    is_scored = pl.all_horizontal(pl.col(*noisy).is_not_null()) & (pl.col("n") > 0)
+    if options.noise_as == "drop":
+        is_scored &= ~pl.any_horizontal(*noisy.values())
+    return groups.with_columns(label=pl.when(is_scored).then("label"), is_scored=is_scored).cache()
+
+
 def _pair_tables(
     groups: pl.LazyFrame, keys: dict[str, str], options: LabelOptions
 ) -> _PairedTables:
-    """Return the tables of rows in groups with label, cluster_1, cluster_2 and n rows each.
-
-    A row counts if it has a label and both clusters, and is not noise that is left out.
-    """
-    schema = groups.collect_schema()
-    clusters = {side: f"cluster_{side}" for side in _CLUSTERINGS}
-    noisy = {x: equals_noise(pl.col(x), options.noise, schema[x]) for x in clusters.values()}
-    counts = pl.all_horizontal(pl.col("label", *clusters.values()).is_not_null())
-    if options.noise_as == "drop":
-        counts &= ~pl.any_horizontal(*noisy.values())
-    groups = groups.with_columns(label=pl.when(counts & (pl.col("n") > 0)).then("label")).cache()
+    """Return the tables of the result of _score_groups."""
+    noisy = _mark_noise(groups, options)
     sides = []
-    for cluster in clusters.values():
+    for cluster in noisy:
         side = groups.group_by(*keys, "label", cluster=cluster).agg(pl.col("n").sum())
         sides.append(ContingencyTable(flag_groups(side, options), keys).cache_groups())
     cells = groups.filter(pl.col("label").is_not_null())
     if options.noise_as == "singletons":
         cells = cells.with_columns(pl.when(~x).then(name).alias(name) for name, x in noisy.items())
-    by = [*keys, "label", *clusters.values()]
+    by = [*keys, "label", *noisy]
     return _PairedTables(cells.group_by(by).agg(pl.col("n").sum()), (sides[0], sides[1]))
 
 
@@ -170,6 +187,12 @@ def difference_margin(confidence: float) -> pl.Expr:
 # Tables
 # ----------------------------------------------------------------------------------------------
 
+#: The metrics of entity_resolution_estimates that depend on the clusters.
+_SAMPLED = (
+    *("pair_precision", "pair_recall", "pair_f_score"),
+    *("bcubed_precision", "bcubed_recall", "bcubed_f_score"),
+    *("exact_match_precision", "exact_match_recall", "exact_match_f_score"),
+)
 _DIFFERENCE_COLUMNS = (
     "metric",
     "value_1",
@@ -199,13 +222,17 @@ def external_differences(
     beta: float = 1.0,
     adjusted: bool = True,
     confidence: float = 0.95,
+    labels_are_sample: SampleDesign | None = None,
+    sampling_fraction: float | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Differences between the external metrics of two clusterings of the same rows, with intervals.
 
     Two separate intervals do not tell whether one clustering is better, because both scores depend
     on the same sample of rows. This interval is paired: whatever the two clusterings have in common
-    cancels in each row. As in external_intervals, the rows are treated as independent draws.
+    cancels in each row. As in external_intervals, the rows are treated as independent draws. If you
+    know the labels only for a sample, pass `labels_are_sample`: the differences are then those of
+    the estimates of entity_resolution_estimates.
 
     Parameters
     ----------
@@ -223,6 +250,10 @@ def external_differences(
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
         With 'drop', a row is left out of both clusterings if it is noise in one of them.
     average_method, beta, adjusted : as in external_report
+    labels_are_sample : {'uniform', 'by_record', 'records'}, optional
+        How the labeled entities or rows were sampled, as described in entity_resolution_estimates.
+        By default, only rows with a label count. Estimates do not use average_method and adjusted.
+    sampling_fraction : as in entity_resolution_estimates
     confidence, metrics : as in external_intervals
 
     Returns
@@ -250,10 +281,18 @@ def external_differences(
         0. If there are no rows, n is 0 and the values are NULL, unless you pass partition_by, in
         which case the result is empty.
 
+        With `labels_are_sample`, the metrics are those of entity_resolution_estimates that depend
+        on the clusters: all of them except matching_rate and average_label_size. The values are
+        those of entity_resolution_estimates for the rows that have both clusters. Rows without a
+        label are included in n, because they belong to the clusters. The limits are NULL if
+        entity_resolution_estimates has no limits for one of the clusterings, if the labeled rows do
+        not tell the clusterings apart, or if an exact-match score is cut off at 1.
+
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_intervals.
+        For the same reasons as external_intervals, and as entity_resolution_estimates if
+        labels_are_sample or sampling_fraction is given.
 
     Notes
     -----
@@ -261,6 +300,14 @@ def external_differences(
     fewer rows in each cell than the population. The bias is estimated to first order from the
     numbers of cells, labels and clusters. adjusted_mutual_info_score and scores that count pairs
     have no such bias.
+
+    With `labels_are_sample`, the standard error comes from the jackknife: each labeled entity is
+    left out, or each labeled row if it is 'records', and the changes of both estimates are
+    subtracted. The corrections are those of entity_resolution_estimates. With 'records', the
+    difference is skewed if few pairs of rows decide it, so the limits D solve
+    (D - difference)^2 = t^2 (std_error^2 + s (D - difference)), where s is the sum of the cubes of
+    the changes divided by the sum of their squares, times the share of rows without a label.
+
     In SQL: ``FROM clustereval.external_differences(tbl, label, cluster_1, cluster_2)``.
 
     References
@@ -290,49 +337,118 @@ def external_differences(
     >>> purity.select(pl.col("value_1", "value_2", "difference", "std_error").round(4)).row(0)
     (0.97, 0.93, 0.04, 0.0242)
     """
-    scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
     options = pass_arguments_to(LabelOptions)
     margin = difference_margin(confidence)
+    if labels_are_sample is None:
+        check_sampling_fraction(sampling_fraction, "")
+        scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
+    else:
+        sample = check_sample(labels_are_sample, sampling_fraction, beta)
+        names = _SAMPLED if metrics is None else check_metrics(metrics, _SAMPLED)
     columns = {"label": label, "cluster_1": cluster_1, "cluster_2": cluster_2}
     lazy, partition_keys, values = check_columns(frame, columns, options, _DIFFERENCE_COLUMNS)
     keys: dict[str, str] = partition_keys
     rows = lazy.select(*values, check_weight(lazy, options.weight, keys).alias("n"))
     groups = rows.group_by(*keys, *columns).agg(pl.col("n").sum())
-    paired = _pair_tables(groups, keys, options)
-    quotients = metric_quotients(average_method, beta, adjusted=adjusted)
+    groups = _score_groups(groups, options)
+    if labels_are_sample is None:
+        quotients = metric_quotients(average_method, beta, adjusted=adjusted)
+        paired = _pair_tables(groups, keys, options)
+        found, reason = _score_differences(paired, scores, quotients), interval_reason("difference")
+    else:
+        found = _sample_differences(groups, keys, options, sample, names)
+        reason = _sample_reason()
+    found = (
+        found.with_columns(difference=pl.col("value_1") - pl.col("value_2"), margin=margin)
+        .with_columns(reason=reason)
+        .with_columns(**_limits_of_difference())
+        .sort(*keys, "place", nulls_last=True)
+    )
+    return to_user_frame(frame, found.select(*keys, *_DIFFERENCE_COLUMNS), keys)
+
+
+def _score_differences(
+    paired: _PairedTables, scores: Terms, quotients: Mapping[str, Quotient]
+) -> pl.LazyFrame:
+    """Return the values of the scores of both clusterings, and what their intervals need."""
+    keys = list(paired.tables[0].keys)
     sides = []
     expected = need_expectation(scores)
     for table in paired.tables:
         report = score_partitions(table, scores, adjusted=expected)
-        gradients = score_gradients(report, list(keys), list(scores), quotients)
+        gradients = score_gradients(report, keys, list(scores), quotients)
         gradients = add_bias(gradients, table).cache()
-        sides.append(Side(list(keys), centered_influences(table, adjusted=expected), gradients))
-    by: list[str] = [*keys, "metric"]
-    errors = difference_errors(paired.cells, (sides[0], sides[1]), list(keys))
+        sides.append(Side(keys, centered_influences(table, adjusted=expected), gradients))
+    by = [*keys, "metric"]
+    errors = difference_errors(paired.cells, (sides[0], sides[1]), keys)
     second = sides[1].gradients.select(*by, value_2="value", bias_2="bias")
-    found = (
+    return (
         sides[0]
         .gradients.rename({"value": "value_1", "total": "n"})
         .with_columns(total="n")
         .join(second, on=by, nulls_equal=True)
         .join(errors, on=by, how="left", nulls_equal=True)
-        .with_columns(
-            difference=pl.col("value_1") - pl.col("value_2"),
-            margin=margin,
-            bias=pl.col("bias") - pl.col("bias_2"),
-        )
-        .with_columns(reason=interval_reason("difference"))
-        .with_columns(**_limits_of_difference())
-        .sort(*keys, "place", nulls_last=True)
+        .with_columns(bias=pl.col("bias") - pl.col("bias_2"), skew=0.0)
     )
-    return paired.tables[0].to_user_frame(frame, found.select(*keys, *_DIFFERENCE_COLUMNS))
+
+
+def _sample_differences(
+    groups: pl.LazyFrame,
+    keys: dict[str, str],
+    options: LabelOptions,
+    sample: LabelSample,
+    names: Sequence[str],
+) -> pl.LazyFrame:
+    """Return the estimates of both clusterings, and what the intervals of differences need.
+
+    `groups` is the result of _score_groups.
+    """
+    labeled = _pair_tables(groups.filter(pl.col("label").is_not_null()), keys, options)
+    all_rows = groups.with_columns(label=pl.when("is_scored").then(True))
+    whole = _pair_tables(all_rows, keys, options)
+    first, second = (
+        estimate_sample(*tables, sample, names)
+        for tables in zip(whole.tables, labeled.tables, strict=True)
+    )
+    by = [*keys, "metric"]
+    errors = sample_difference_errors(
+        labeled.cells, (first.changes, second.changes), sample, list(keys)
+    )
+    parts, error = ("value", "reason", "concentration"), pl.col("std_error")
+    of_second = {f"{part}_2": part for part in parts}
+    return (
+        first.estimates.drop("std_error", "freedom")
+        .rename({"value": "value_1"})
+        .with_columns(n="total", least=0.0, greatest=pl.lit("1"))
+        .join(second.estimates.select(*by, **of_second), on=by, nulls_equal=True)
+        .join(errors, on=by, how="left", nulls_equal=True)
+        # A smaller error is a rounding error.
+        .with_columns(std_error=pl.when(error <= 1e-12).then(0.0).otherwise(error))
+    )
+
+
+def _sample_reason() -> pl.Expr:
+    """Return why a difference of estimates has no interval, or NULL if it has one."""
+    is_cut = pl.max_horizontal("value_1", "value_2") >= 1
+    is_sample = pl.col("concentration") + pl.col("concentration_2") > 0
+    texts = {
+        "an estimate is cut off at 1": pl.col("metric").is_in(QUOTIENTS) & is_cut,
+        "the labeled rows have too few pairs for an interval": pl.col("std_error").is_null(),
+        "the labeled rows do not tell the clusterings apart": is_sample
+        & (pl.col("std_error") == 0),
+    }
+    found = (pl.when(condition).then(pl.lit(text)) for text, condition in texts.items())
+    return pl.coalesce("reason", "reason_2", *found)
 
 
 def _limits_of_difference() -> Terms:
     """Return lower and upper, cut off at the largest possible difference, and std_error."""
     widest = greatest_value() - pl.col("least")
-    difference, margin = pl.col("difference"), pl.col("margin")
-    lower, upper = difference - margin, difference + margin
+    difference, margin, error = (pl.col(x) for x in ("difference", "margin", "std_error"))
+    # The limits D solve (D - difference)^2 = t^2 (std_error^2 + skew (D - difference)).
+    shift = pl.when(error > 0).then((margin / error) ** 2 * pl.col("skew") / 2).otherwise(0.0)
+    half = (shift**2 + margin**2).sqrt()
+    lower, upper = difference + shift - half, difference + shift + half
     is_known = pl.col("reason").is_null()
     return {
         "lower": pl.when(is_known).then(pl.when(lower < -widest).then(-widest).otherwise(lower)),

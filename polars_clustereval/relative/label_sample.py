@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from math import log1p
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -47,8 +47,10 @@ from polars_clustereval.external.contingency import (
 
 from .record_sample import (
     ESTIMATE_PARTS,
+    change_by_record,
     contradiction,
     estimate_from_records,
+    record_difference_errors,
     spread_labels,
     terms_of_metrics,
 )
@@ -69,15 +71,24 @@ _DESIGNS = ("uniform", "by_record", "records")
 # ----------------------------------------------------------------------------------------------
 
 
-def _sampling_terms(size: pl.Expr, design: str, fraction: float) -> Terms:
+class LabelSample(NamedTuple):
+    """How the labels were drawn, and the weight of recall in the F scores."""
+
+    design: str
+    #: The share of the rows that were drawn, 0 if negligible, None if unknown.
+    fraction: float | None
+    beta: float
+
+
+def _sampling_terms(size: pl.Expr, sample: LabelSample) -> Terms:
     """Return an entity's weight, and the probability `missed` that it is not drawn.
 
     An entity is drawn if one of its rows is drawn, and each row is drawn with the probability
     `fraction`. If this probability is 0, that is negligible or unknown, the weight is its limit.
     """
-    rate = -log1p(-fraction)
+    rate = -log1p(-(sample.fraction or 0.0))
     missed = (-rate * size).exp()
-    weight = 1 / size if design == "by_record" else pl.lit(1.0)
+    weight = 1 / size if sample.design == "by_record" else pl.lit(1.0)
     if rate:
         # The denominator is 1 - missed, without losing digits for a small fraction.
         weight = rate / ((rate * size / 2).tanh() * (1 + missed))
@@ -85,7 +96,7 @@ def _sampling_terms(size: pl.Expr, design: str, fraction: float) -> Terms:
 
 
 def _entity_terms(
-    labeled: ContingencyTable, clusters: pl.LazyFrame, design: str, fraction: float
+    labeled: ContingencyTable, clusters: pl.LazyFrame, sample: LabelSample
 ) -> pl.LazyFrame:
     """Return one row per label, with the terms that the metrics need.
 
@@ -111,10 +122,10 @@ def _entity_terms(
     )
     size = pl.col("size")
     return labels.select(
-        *(*keys, "size", "linked", "links", "precision"),
+        *(*keys, "label", "size", "linked", "links", "precision"),
         recall=pl.col("squares") / size,
         exact=(to_double(pl.col("whole_cluster")) == size).cast(pl.Float64),
-        **_sampling_terms(size, design, fraction),
+        **_sampling_terms(size, sample),
     ).cache()
 
 
@@ -166,17 +177,11 @@ def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
 # ----------------------------------------------------------------------------------------------
 
 
-def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
-    """Return the columns of ESTIMATE_PARTS for each metric, with one row per partition.
-
-    The value is the quotient of the means of the metric's two terms, minus the first-order bias of
-    this quotient. The standard error is computed by the delta method, and is NULL if there are
-    fewer than 2 labels or if a mean is 0.
-    """
+def _change_by_label(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
+    """Return n_labels and, for each metric, the terms of _share_terms, in one row per label."""
     metrics = _metric_terms(pl.col, beta)
     weighted = entities.select(
-        *keys,
-        "missed",
+        *(*keys, "label", "missed"),
         *((pl.col("weight") * top).alias(f"top_{name}") for name, (top, _) in metrics.items()),
         *((pl.col("weight") * low).alias(f"bottom_{name}") for name, (_, low) in metrics.items()),
     )
@@ -187,24 +192,82 @@ def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.
     }
     # This is cached, because a second evaluation may yield means that differ in the last digit.
     totals = aggregate_by(weighted, keys, {"n_labels": pl.len().cast(pl.Float64), **means}).cache()
-    deviations = join_partitions(weighted, keys, totals)
     shares = terms_of_metrics(_share_terms, metrics)
-    deviations = deviations.select(*keys, "missed", "n_labels", **shares)
-    sums = aggregate_by(deviations, keys, terms_of_metrics(_deviation_sums, metrics))
-    estimates = terms_of_metrics(_estimate_terms, metrics)
-    return join_partitions(totals, keys, sums).select(*keys, **estimates)
+    joined = join_partitions(weighted, keys, totals)
+    return joined.select(*keys, "label", "missed", "n_labels", **shares).cache()
+
+
+def _mean_quotients(changes: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
+    """Return the columns of ESTIMATE_PARTS for each metric, with one row per partition.
+
+    The value is the quotient of the means of the metric's two terms, minus the first-order bias of
+    this quotient. The standard error is computed by the delta method, and is NULL if there are
+    fewer than 2 labels or if a mean is 0. `changes` is the result of _change_by_label.
+    """
+    metrics = _metric_terms(pl.col, beta)
+    sums = terms_of_metrics(_deviation_sums, metrics)
+    found = aggregate_by(changes, keys, {"n_labels": pl.col("n_labels").first(), **sums})
+    return found.select(*keys, **terms_of_metrics(_estimate_terms, metrics))
+
+
+def _label_difference_errors(
+    changes: Sequence[pl.LazyFrame], keys: list[str], beta: float
+) -> pl.LazyFrame:
+    """Return std_error_ and freedom_ of the difference of each metric, by the jackknife.
+
+    `changes` are the results of _change_by_label for both clusterings. The errors are NULL if a
+    label decides a value alone.
+    """
+    metrics, n = list(_metric_terms(pl.col, beta)), pl.col("n_labels")
+    effects = terms_of_metrics(_effect_terms, metrics)
+    first, second = (
+        side.select(*keys, "label", "missed", "n_labels", **effects) for side in changes
+    )
+    rows = join_small(first, [*keys, "label"], second.drop("missed", "n_labels"))
+    sums, found = {"n_labels": n.first()}, {}
+    for name in metrics:
+        change = pl.col(f"effect_{name}") - pl.col(f"effect_{name}_right")
+        square = pl.col("missed") * change**2
+        sums[f"squares_{name}"] = pl.when(square.null_count() == 0).then(square.sum())
+        sums[f"fourths_{name}"] = (square**2).sum()
+        total, fourths = pl.col(f"squares_{name}"), pl.col(f"fourths_{name}")
+        found[f"std_error_{name}"] = (total * (n - 1) / n**3).sqrt()
+        found[f"freedom_{name}"] = estimate_freedom(total, fourths, n)
+        found[f"skew_{name}"] = pl.lit(0.0)
+    return aggregate_by(rows, keys, sums).select(*keys, **found)
 
 
 def _share_terms(name: str) -> Terms:
-    """Return share_, the bottom term divided by its mean, and deviation_, the top's minus it."""
+    """Return share_, the bottom term divided by its mean, and deviation_, the top's minus it.
+
+    quotient_ is the quotient of the means.
+    """
     top, bottom = (
         ratio(pl.col(f"{part}_{name}"), pl.col(f"mean_{part}_{name}")) for part in ("top", "bottom")
     )
-    return {f"share_{name}": bottom, f"deviation_{name}": top - bottom}
+    quotient = ratio(pl.col(f"mean_top_{name}"), pl.col(f"mean_bottom_{name}"))
+    return {
+        f"share_{name}": bottom,
+        f"deviation_{name}": top - bottom,
+        f"quotient_{name}": quotient,
+    }
+
+
+def _effect_terms(name: str) -> Terms:
+    """Return n_labels times the change in the quotient when an entity is deleted.
+
+    A quotient of 0 does not change. The change is NULL if the entity is all of the bottom term.
+    """
+    quotient, share = pl.col(f"quotient_{name}"), pl.col(f"share_{name}") / pl.col("n_labels")
+    effect = quotient * pl.col(f"deviation_{name}") / (1 - share)
+    # A larger share is 1, up to rounding errors.
+    is_other = ~(share > 0.999999999)
+    effect = pl.when(quotient == 0).then(0.0).otherwise(effect)
+    return {f"effect_{name}": pl.when(is_other).then(effect)}
 
 
 def _deviation_sums(name: str) -> Terms:
-    """Return five sums over the entities in a partition for a metric, from _share_terms.
+    """Return the quotient and five sums over a partition's entities, from _share_terms.
 
     The value deleted_ is the sum of the squared changes of the quotient when an entity is deleted,
     relative to the quotient and times the number of entities, and fourths_ is the sum of their
@@ -219,28 +282,28 @@ def _deviation_sums(name: str) -> Terms:
         f"weights_{name}": (share**2).sum(),
         f"deleted_{name}": deleted.sum(),
         f"fourths_{name}": (deleted**2).sum(),
+        f"quotient_{name}": pl.col(f"quotient_{name}").first(),
     }
 
 
 def _estimate_terms(name: str) -> Terms:
-    """Compute the columns of ESTIMATE_PARTS of one metric from its means and its sums."""
-    top, bottom = pl.col(f"mean_top_{name}"), pl.col(f"mean_bottom_{name}")
+    """Compute the columns of ESTIMATE_PARTS of one metric from _deviation_sums."""
     n, deleted = pl.col("n_labels"), pl.col(f"deleted_{name}")
-    quotient = ratio(top, bottom)
+    quotient = pl.col(f"quotient_{name}")
     bias = ratio(pl.col(f"bias_{name}"), n * (n - 1)).fill_null(0)
     error = quotient * ratio(pl.col(f"squares_{name}"), n * (n - 1)).sqrt()
     value = quotient * (1 + bias)
     at_most_1 = value if name == _SIZE else pl.when(value > 1).then(1.0).otherwise(value)
     return {
         f"value_{name}": at_most_1,
-        f"std_error_{name}": pl.when(top != 0).then(error),
+        f"std_error_{name}": pl.when(quotient != 0).then(error),
         f"interval_error_{name}": quotient * (deleted * (n - 1) / n**3).sqrt(),
         f"freedom_{name}": estimate_freedom(deleted, pl.col(f"fourths_{name}"), n),
         f"concentration_{name}": pl.col(f"weights_{name}") / n**2,
     }
 
 
-def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
+def _list_estimates(metrics: Sequence[str], estimated: list[str]) -> pl.Expr:
     """Return lists of one struct per metric, with place, metric and ESTIMATE_PARTS.
 
     All parts are NULL if there is a contradiction or if the metric is not in `estimated`.
@@ -265,7 +328,7 @@ def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
 #: The only metric that is not a share.
 _SIZE = "average_label_size"
 #: The quotients whose numerator is not a part of the denominator.
-_QUOTIENTS = ("exact_match_precision", "exact_match_f_score", _SIZE)
+QUOTIENTS = ("exact_match_precision", "exact_match_f_score", _SIZE)
 #: An interval needs entities that weigh as much as this many equal ones.
 _FEWEST_ENTITIES = 6
 #: If a uniform sample's rows have fewer neighbors than this share of the mean, it has no interval.
@@ -276,7 +339,7 @@ _MOST_DRAWS = 0.25
 _ROUNDED = 1e-12
 
 
-def _find_reason(design: str, fraction: float | None, estimated: list[str]) -> pl.Expr:
+def _find_reason(sample: LabelSample, estimated: list[str]) -> pl.Expr:
     """Return text that explains why a metric has no value or interval, or NULL if it has both."""
     metric, value, error = pl.col("metric"), pl.col("value"), pl.col("interval_error")
     n_draws = pl.col("n_labels") * (pl.col("largest_label") / pl.col("total"))
@@ -284,14 +347,14 @@ def _find_reason(design: str, fraction: float | None, estimated: list[str]) -> p
     is_few = pl.col("concentration") * _FEWEST_ENTITIES > 1 + _ROUNDED
     lacks_error = error.is_null() & (value * (1 - value) > _ROUNDED)
     lacks_large = (nearby < _FEWEST_NEIGHBORS * neighbors) & (metric != "exact_match_recall")
-    is_constant = metric.is_in(_QUOTIENTS) & ~(error > _ROUNDED * value)
-    needs_fraction = (n_draws > _MOST_DRAWS) & (fraction is None)
+    is_constant = metric.is_in(QUOTIENTS) & ~(error > _ROUNDED * value)
+    needs_fraction = (n_draws > _MOST_DRAWS) & (sample.fraction is None)
     no_size = "labels of random records do not tell how many rows an entity has"
     large = "a label with {} of {} rows may have been drawn more than once: pass sampling_fraction"
     lack = "large entities are missing: labeled rows have below 60 % of the neighbors of all rows"
     few = f"the labeled entities weigh less than {_FEWEST_ENTITIES} equal ones"
     constant = "the labeled entities do not differ in what the metric counts"
-    is_records = design == "records"
+    design, is_records = sample.design, sample.design == "records"
     return pl.coalesce(
         _when(pl.col("labeled_share").fill_null(0) == 0, "no rows with a label and a cluster"),
         pl.when(pl.col("contradiction").is_not_null()).then("contradiction"),
@@ -340,7 +403,7 @@ def _interval_limits(row: Row) -> Terms:
     value, spread, bound, factor = row("value"), row("spread"), row("bound"), row("factor")
     half = (spread * (value * (1 - value) + spread / 4)).sqrt()
     wilson = [(value + spread / 2 + side * half) / (1 + spread) for side in (-1, 1)]
-    is_size, is_share = row("metric") == _SIZE, ~row("metric").is_in(_QUOTIENTS)
+    is_size, is_share = row("metric") == _SIZE, ~row("metric").is_in(QUOTIENTS)
     lower = pl.min_horizontal(wilson[0], bound)
     lower = pl.when(is_share).then(lower).otherwise(value * pl.min_horizontal(1 / factor, bound))
     upper = pl.max_horizontal(wilson[1], 1 - bound)
@@ -378,6 +441,87 @@ def _count_labeled(labeled: ContingencyTable) -> pl.LazyFrame:
         keys,
         aggregate_by(labeled.sized_cells, keys, pairs),
     )
+
+
+class SampleEstimates(NamedTuple):
+    """The estimates of a clustering, and the changes in them from which standard errors follow."""
+
+    #: One row per partition and metric, with ESTIMATE_PARTS, reason, total and n_dropped.
+    estimates: pl.LazyFrame
+    #: The result of _change_by_label or change_by_record.
+    changes: pl.LazyFrame
+
+
+def check_sample(
+    labels_are_sample: str, sampling_fraction: float | None, beta: float
+) -> LabelSample:
+    """Return how the labels were drawn, and the weight of recall, from the user's arguments."""
+    check_choice("labels_are_sample", labels_are_sample, _DESIGNS)
+    fraction = check_sampling_fraction(sampling_fraction, labels_are_sample)
+    return LabelSample(labels_are_sample, fraction, check_beta(beta))
+
+
+def estimate_sample(
+    whole: ContingencyTable, labeled: ContingencyTable, sample: LabelSample, names: Sequence[str]
+) -> SampleEstimates:
+    """Return the estimates of the metrics `names` from the tables of all rows and labeled rows."""
+    keys, beta = list(labeled.keys), sample.beta
+    spread = spread_labels(labeled, whole.cluster_sizes)
+    n_clusters = whole.sum_by_partition(whole.cluster_sizes, {"n_clusters": pl.col("copies")})
+    partitions = whole.add_totals(whole.row_counts, n_clusters).select(
+        *keys, "total", "n_dropped", rows_per_cluster=ratio(pl.col("total"), pl.col("n_clusters"))
+    )
+    partitions = join_partitions(
+        partitions, keys, spread, _count_labeled(labeled), how="left"
+    ).with_columns(contradiction=contradiction(sample.design))
+    facts = [name for name in partitions.collect_schema().names() if name not in keys]
+    if sample.design == "records":
+        changes = change_by_record(labeled, whole.cluster_sizes, partitions, beta)
+        quotients = estimate_from_records(changes, keys, beta)
+    else:
+        entities = _entity_terms(labeled, whole.cluster_sizes, sample)
+        slopes = _bcubed_slopes(entities, keys, beta)
+        changes = _change_by_label(join_partitions(entities, keys, slopes, partitions), keys, beta)
+        quotients = _mean_quotients(changes, keys, beta)
+    found = set(quotients.collect_schema().names())
+    estimated = [name for name in names if f"value_{name}" in found]
+    estimates = (
+        join_partitions(partitions, keys, quotients, how="left")
+        .select(*keys, *facts, _list_estimates(names, estimated))
+        .explode("estimates")
+        .unnest("estimates")
+        .with_columns(
+            reason=_find_reason(sample, estimated),
+            n_labeled_rows=pl.col("n_labeled").fill_null(0).cast(pl.Int64),
+            n_labeled_pairs=pl.col("n_labeled_pairs").fill_null(0).cast(pl.Decimal(38, 0)),
+        )
+    )
+    return SampleEstimates(estimates, changes)
+
+
+def sample_difference_errors(
+    cells: pl.LazyFrame, changes: Sequence[pl.LazyFrame], sample: LabelSample, keys: list[str]
+) -> pl.LazyFrame:
+    """Return metric, std_error, freedom and skew of the differences between two clusterings.
+
+    `cells` has label, cluster_1, cluster_2 and n labeled rows, and `changes` come from the
+    SampleEstimates of both clusterings.
+    """
+    if sample.design == "records":
+        errors = record_difference_errors(cells, changes, keys, sample.beta)
+    else:
+        errors = _label_difference_errors(changes, keys, sample.beta)
+    prefix = "std_error_"
+    names = errors.collect_schema().names()
+    structs = [
+        pl.struct(
+            pl.lit(name).alias("metric"),
+            *(pl.col(f"{part}_{name}").alias(part) for part in ("std_error", "freedom", "skew")),
+        )
+        for name in (x.removeprefix(prefix) for x in names if x.startswith(prefix))
+    ]
+    lists = errors.select(*keys, pl.concat_list(structs).alias("errors"))
+    return lists.explode("errors").unnest("errors")
 
 
 @table_function("labels", guide="label_sample", order=("metric",))
@@ -525,9 +669,8 @@ def entity_resolution_estimates(
     >>> estimates.select("metric", pl.col("value", "std_error").round(3)).row(0)
     ('pair_precision', 0.611, 0.192)
     """
-    check_choice("labels_are_sample", labels_are_sample, _DESIGNS)
-    beta, z = check_beta(beta), -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
-    fraction = check_sampling_fraction(sampling_fraction, labels_are_sample)
+    sample = check_sample(labels_are_sample, sampling_fraction, beta)
+    z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
     options = pass_arguments_to(LabelOptions)
     # A struct is never NULL, so rows without an entity are also groups, and the rows are read only
     # once.
@@ -536,38 +679,11 @@ def entity_resolution_estimates(
     whole = whole.cache_groups()
     has_entity = pl.col("label").struct.field("entity").is_not_null()
     labeled = ContingencyTable(whole.groups.filter(has_entity), whole.keys)
-    keys = list(labeled.keys)
-    spread = spread_labels(labeled, whole.cluster_sizes)
-    n_clusters = whole.sum_by_partition(whole.cluster_sizes, {"n_clusters": pl.col("copies")})
-    partitions = whole.add_totals(whole.row_counts, n_clusters).select(
-        *keys, "total", rows_per_cluster=ratio(pl.col("total"), pl.col("n_clusters"))
-    )
-    partitions = join_partitions(
-        partitions, keys, spread, _count_labeled(labeled), how="left"
-    ).with_columns(contradiction=contradiction(labels_are_sample))
-    facts = [name for name in partitions.collect_schema().names() if name not in keys]
-    names = list(_metric_terms(pl.col, beta))
+    names = list(_metric_terms(pl.col, sample.beta))
     names = names if metrics is None else check_metrics(metrics, names)
-    if labels_are_sample == "records":
-        quotients = estimate_from_records(labeled, whole.cluster_sizes, partitions, beta)
-    else:
-        entities = _entity_terms(labeled, whole.cluster_sizes, labels_are_sample, fraction or 0.0)
-        slopes = _bcubed_slopes(entities, keys, beta)
-        quotients = _mean_quotients(join_partitions(entities, keys, slopes, partitions), keys, beta)
-    found = set(quotients.collect_schema().names())
-    estimated = [name for name in names if f"value_{name}" in found]
-    estimates = (
-        join_partitions(partitions, keys, quotients, how="left")
-        .select(*keys, *facts, _list_estimates(names, estimated))
-        .explode("estimates")
-        .unnest("estimates")
-        .with_columns(
-            reason=_find_reason(labels_are_sample, fraction, estimated),
-            n_labeled_rows=pl.col("n_labeled").fill_null(0).cast(pl.Int64),
-            n_labeled_pairs=pl.col("n_labeled_pairs").fill_null(0).cast(pl.Decimal(38, 0)),
-        )
-    )
+    estimates = estimate_sample(whole, labeled, sample, names).estimates
     estimates = add_stages(estimates, lambda row: _interval_widths(row, z), _interval_limits)
+    keys = list(labeled.keys)
     estimates = estimates.sort(*keys, "place", nulls_last=True)
     return show_whole_texts(
         labeled.to_user_frame(frame, estimates.select(*keys, *_ESTIMATE_COLUMNS))

@@ -21,7 +21,7 @@ from polars_clustereval.base.exact import estimate_freedom, ratio, to_double
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from polars_clustereval.base.frames import Terms
     from polars_clustereval.external.contingency import ContingencyTable
@@ -42,20 +42,18 @@ def terms_of_metrics(make: Callable[[str], Terms], metrics: Iterable[str]) -> Te
 # ----------------------------------------------------------------------------------------------
 
 
-def _metric_weights(beta: float) -> dict[str, tuple[pl.Expr, pl.Expr, pl.Expr]]:
-    """Return each metric's weights for a row's pairs, computed from the column cluster_size.
+def _metric_weights(beta: float) -> dict[str, tuple[pl.Expr, float]]:
+    """Return each metric's weight of a right pair, computed from cluster_size, and a share.
 
-    They are weights for right pairs, and for wrong ones with the same cluster or the same label.
+    A wrong pair with the same cluster has the weight times the share, and one with the same label
+    has the weight times 1 - share.
     """
-    none, one = pl.lit(0.0), pl.lit(1.0)
-    share = 1 / to_double(pl.col("cluster_size"))
-    # The weight of a wrong pair in the F score, relative to that of a right pair.
-    f_weight = 1 / (1 + beta * beta)
+    one = pl.lit(1.0)
     return {
-        "pair_precision": (one, one, none),
-        "pair_recall": (one, none, one),
-        "pair_f_score": (one, pl.lit(f_weight), pl.lit(1 - f_weight)),
-        "bcubed_precision": (share, share, none),
+        "pair_precision": (one, 1.0),
+        "pair_recall": (one, 0.0),
+        "pair_f_score": (one, 1 / (1 + beta * beta)),
+        "bcubed_precision": (1 / to_double(pl.col("cluster_size")), 1.0),
     }
 
 
@@ -63,8 +61,8 @@ def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float
     """Return records, the number of rows, and the pair weights of each cell of the labeled rows.
 
     Each row forms a pair with every other labeled row. For each metric, right_ and wrong_ are the
-    total weights of a row's right pairs and wrong pairs, and right_squares_ and wrong_squares_ are
-    the corresponding sums of squared weights.
+    total weights of a row's right pairs and wrong pairs, right_squares_ and wrong_squares_ are the
+    corresponding sums of squared weights, and weight_ is the weight of a right pair.
     """
     keys = list(labeled.keys)
     counts = labeled.sized_cells.rename({"cluster_size": "labeled_size"})
@@ -75,12 +73,15 @@ def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float
     same_cluster = to_double(pl.col("labeled_size") - n)
     same_label = to_double(pl.col("label_size") - n)
     terms = {}
-    for name, (u, v, w) in _metric_weights(beta).items():
-        terms[f"right_{name}"] = u * both
-        terms[f"wrong_{name}"] = v * same_cluster + w * same_label
-        terms[f"right_squares_{name}"] = u * u * both
-        terms[f"wrong_squares_{name}"] = v * v * same_cluster + w * w * same_label
-    return cells.select(*keys, records=to_double(n * pl.col("copies")), **terms).cache()
+    for name, (weight, share) in _metric_weights(beta).items():
+        terms[f"weight_{name}"] = weight
+        terms[f"right_{name}"] = weight * both
+        terms[f"wrong_{name}"] = weight * (share * same_cluster + (1 - share) * same_label)
+        squares = share**2 * same_cluster + (1 - share) ** 2 * same_label
+        terms[f"right_squares_{name}"] = weight * weight * both
+        terms[f"wrong_squares_{name}"] = weight * weight * squares
+    records = to_double(n * pl.col("copies"))
+    return cells.select(*keys, "label", "cluster", records=records, **terms).cache()
 
 
 # ----------------------------------------------------------------------------------------------
@@ -97,38 +98,12 @@ def _sums_of_weights(name: str) -> Terms:
     return sums | {f"most_{name}": both.max(), f"row_squares_{name}": (records * both**2).sum()}
 
 
-def _jackknife_terms(name: str) -> Terms:
-    """Return sums over the changes in the share of right pairs caused by omitting each row.
+def _pair_share_terms(name: str) -> Terms:
+    """Return facts about a metric in a partition, from the sums of weights and the totals.
 
-    The sum of squares is jackknife_, and the sum of fourth powers is fourths_. Both are NULL if one
-    row is part of every pair.
-    """
-    all_right, all_wrong = pl.col(f"all_right_{name}"), pl.col(f"all_wrong_{name}")
-    right, wrong = pl.col(f"right_{name}"), pl.col(f"wrong_{name}")
-    whole = all_right + all_wrong
-    change = 2 * ratio(
-        right * ratio(all_wrong, whole) - wrong * ratio(all_right, whole),
-        whole - 2 * (right + wrong),
-    )
-    # A pair is counted from both of its rows. Equal sums can differ by rounding errors.
-    can_delete = 2 * pl.col(f"most_{name}") < whole * 0.999999999
-    return {
-        f"{term}_{name}": pl.when(can_delete.first()).then(
-            (pl.col("records") * change**power).sum()
-        )
-        for term, power in (("jackknife", 2), ("fourths", 4))
-    }
-
-
-def _record_estimate_terms(name: str) -> Terms:
-    """Return the columns of ESTIMATE_PARTS of one metric, based on the sums of a partition.
-
-    The jackknife estimate counts the variance due to single rows once and the variance due to pairs
-    of rows twice (Efron and Stein 1981). With few labels, nearly all of the jackknife estimate is
-    due to pairs. Therefore, the variance of pairs, computed as if pairs were drawn one by one, is
-    subtracted once. At least half of the jackknife estimate remains, because the variance due to
-    single rows is not negative. The standard error is 0 if all rows are labeled, and otherwise NULL
-    if no pair is right, if no pair is wrong, or if one row is part of every pair.
+    all_pairs_ is the weight of all pairs, share_ and other_ are the shares of the right and of the
+    wrong ones, and the metric is 1 - scale_ + scale_ * share_. of_pairs_ is the variance of the
+    metric if pairs were drawn one by one. can_delete_ tells that no row is part of every pair.
 
     B-cubed precision is a mean over rows. Each row also forms a right pair with itself, and its
     pairs with the other rows in its cluster have a weight of 1 / cluster_size.
@@ -138,44 +113,176 @@ def _record_estimate_terms(name: str) -> Terms:
     share, other = ratio(all_right, whole), ratio(all_wrong, whole)
     squares = other**2 * pl.col(f"all_right_squares_{name}")
     squares += share**2 * pl.col(f"all_wrong_squares_{name}")
-    of_pairs = ratio(2 * squares, whole * whole)
-    unlabeled, jackknife = 1 - pl.col("labeled_share"), pl.col(f"jackknife_{name}")
-    variance = unlabeled * pl.max_horizontal(jackknife - unlabeled * of_pairs, jackknife / 2)
-    error = (
-        pl.when((whole > 0) & (unlabeled == 0))
-        .then(0.0)
-        .when((all_right > 0) & (all_wrong > 0))
-        .then(variance.sqrt())
-    )
-    own = 1 / pl.col("rows_per_cluster") if name == "bcubed_precision" else pl.lit(0.0)
-    fourths, n = pl.col(f"fourths_{name}"), pl.col("n_labeled")
-    # A pair counts from both of its rows, so as many equal rows have half as many pairs.
-    concentration = 2 * ratio(pl.col(f"row_squares_{name}"), whole * whole)
+    of_rows = 1 / pl.col("rows_per_cluster") if name == "bcubed_precision" else pl.lit(0.0)
     return {
-        f"value_{name}": own + (1 - own) * share,
-        f"std_error_{name}": (1 - own) * error,
-        f"interval_error_{name}": (1 - own) * error,
-        f"freedom_{name}": estimate_freedom(jackknife, fourths, n),
-        f"concentration_{name}": pl.when(unlabeled == 0).then(0.0).otherwise(concentration),
+        f"all_right_{name}": all_right,
+        f"all_wrong_{name}": all_wrong,
+        f"all_pairs_{name}": whole,
+        f"share_{name}": share,
+        f"other_{name}": other,
+        f"scale_{name}": 1 - of_rows,
+        f"of_pairs_{name}": (1 - of_rows) ** 2 * ratio(2 * squares, whole * whole),
+        # A pair is counted from both of its rows. Equal sums can differ by rounding errors.
+        f"can_delete_{name}": 2 * pl.col(f"most_{name}") < whole * 0.999999999,
+        # A pair counts from both of its rows, so as many equal rows have half as many pairs.
+        f"concentration_{name}": 2 * ratio(pl.col(f"row_squares_{name}"), whole * whole),
     }
 
 
-def estimate_from_records(
+def _change_terms(name: str) -> Terms:
+    """Return the change in a metric caused by omitting a row of a cell.
+
+    It is NULL if one row is part of every pair.
+    """
+    share, other = pl.col(f"share_{name}"), pl.col(f"other_{name}")
+    right, wrong = pl.col(f"right_{name}"), pl.col(f"wrong_{name}")
+    kept = pl.col(f"all_pairs_{name}") - 2 * (right + wrong)
+    change = 2 * pl.col(f"scale_{name}") * ratio(right * other - wrong * share, kept)
+    return {f"change_{name}": pl.when(f"can_delete_{name}").then(change)}
+
+
+def _jackknife_terms(name: str) -> Terms:
+    """Return the sums of the powers of the changes: jackknife_, cubes_ and fourths_.
+
+    They are NULL if a change is NULL.
+    """
+    change, records = pl.col(f"change_{name}"), pl.col("records")
+    is_known, powers = change.null_count() == 0, {"jackknife": 2, "cubes": 3, "fourths": 4}
+    return {
+        f"{term}_{name}": pl.when(is_known).then((records * change**power).sum())
+        for term, power in powers.items()
+    }
+
+
+def _jackknife_error(name: str, of_pairs: pl.Expr) -> pl.Expr:
+    """Return the standard error of a metric, from the jackknife estimate of its variance.
+
+    The jackknife estimate counts the variance due to single rows once and the variance due to pairs
+    of rows twice (Efron and Stein 1981). With few labels, nearly all of the jackknife estimate is
+    due to pairs. Therefore, the variance of pairs, computed as if pairs were drawn one by one, is
+    subtracted once. At least half of the jackknife estimate remains, because the variance due to
+    single rows is not negative.
+    """
+    unlabeled, jackknife = pl.col("unlabeled"), pl.col(f"jackknife_{name}")
+    least = pl.max_horizontal(jackknife - unlabeled * of_pairs, jackknife / 2)
+    return (unlabeled * least).sqrt()
+
+
+def _record_estimate_terms(name: str) -> Terms:
+    """Return the columns of ESTIMATE_PARTS of one metric, based on the sums of a partition.
+
+    The standard error is 0 if all rows are labeled, and otherwise NULL if no pair is right, if no
+    pair is wrong, or if one row is part of every pair.
+    """
+    unlabeled, scale = pl.col("unlabeled"), pl.col(f"scale_{name}")
+    has_both = (pl.col(f"all_right_{name}") > 0) & (pl.col(f"all_wrong_{name}") > 0)
+    error = (
+        pl.when((pl.col(f"all_pairs_{name}") > 0) & (unlabeled == 0))
+        .then(0.0)
+        .when(has_both)
+        .then(_jackknife_error(name, pl.col(f"of_pairs_{name}")))
+    )
+    jackknife, fourths = pl.col(f"jackknife_{name}"), pl.col(f"fourths_{name}")
+    concentration = pl.when(unlabeled != 0).then(f"concentration_{name}").otherwise(0.0)
+    return {
+        f"value_{name}": 1 - scale + scale * pl.col(f"share_{name}"),
+        f"std_error_{name}": error,
+        f"interval_error_{name}": error,
+        f"freedom_{name}": estimate_freedom(jackknife, fourths, pl.col("n_labeled")),
+        f"concentration_{name}": concentration,
+    }
+
+
+def change_by_record(
     labeled: ContingencyTable, clusters: pl.LazyFrame, totals: pl.LazyFrame, beta: float
 ) -> pl.LazyFrame:
-    """Return the columns of ESTIMATE_PARTS of every estimable metric for each partition.
+    """Return the changes in the metrics caused by omitting a row of each cell of the labeled rows.
 
-    `clusters` contains the cluster sizes, counted over all rows. `totals` has n_labeled,
-    labeled_share and rows_per_cluster of each partition.
+    The result has the columns of _record_pairs, those of _pair_share_terms and _change_terms for
+    each estimable metric, n_labeled and unlabeled, a share. `clusters` contains the cluster sizes,
+    counted over all rows. `totals` has n_labeled, labeled_share and rows_per_cluster of each
+    partition.
     """
     keys, metrics = list(labeled.keys), list(_metric_weights(beta))
     pairs = _record_pairs(labeled, clusters, beta)
+    sums = aggregate_by(pairs, keys, terms_of_metrics(_sums_of_weights, metrics))
+    facts = join_partitions(sums, keys, totals).select(
+        *keys,
+        "n_labeled",
+        unlabeled=1 - pl.col("labeled_share"),
+        **terms_of_metrics(_pair_share_terms, metrics),
+    )
     # This is cached, because a second evaluation may yield sums that differ in the last digit.
-    sums = aggregate_by(pairs, keys, terms_of_metrics(_sums_of_weights, metrics)).cache()
-    changes = terms_of_metrics(_jackknife_terms, metrics)
-    jackknives = aggregate_by(join_partitions(pairs, keys, sums), keys, changes)
-    estimates = terms_of_metrics(_record_estimate_terms, metrics)
-    return join_partitions(sums, keys, jackknives, totals).select(*keys, **estimates)
+    changes = join_partitions(pairs, keys, facts.cache())
+    return changes.with_columns(**terms_of_metrics(_change_terms, metrics)).cache()
+
+
+def estimate_from_records(changes: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
+    """Return the columns of ESTIMATE_PARTS of every estimable metric for each partition.
+
+    `changes` is the result of change_by_record.
+    """
+    metrics = list(_metric_weights(beta))
+    parts = ("all_right", "all_wrong", "all_pairs", "share", "scale", "of_pairs", "concentration")
+    facts = {name: pl.col(name).first() for name in ("unlabeled", "n_labeled")}
+    facts |= {f"{x}_{name}": pl.col(f"{x}_{name}").first() for x in parts for name in metrics}
+    jackknives = terms_of_metrics(_jackknife_terms, metrics)
+    sums = aggregate_by(changes, keys, facts | jackknives)
+    return sums.select(*keys, **terms_of_metrics(_record_estimate_terms, metrics))
+
+
+def record_difference_errors(
+    cells: pl.LazyFrame, changes: Sequence[pl.LazyFrame], keys: list[str], beta: float
+) -> pl.LazyFrame:
+    """Return std_error_, freedom_ and skew_ of the differences of every estimable metric.
+
+    skew_ is how much the squared standard error is expected to grow with the difference.
+
+    `cells` has label, cluster_1, cluster_2 and n labeled rows, and `changes` are the results of
+    change_by_record for both clusterings. The term of a pair of rows in a metric is its weight,
+    times 1 - share_ if it is right, otherwise times -share_ and the factor of _metric_weights,
+    divided by all_pairs_. The variance of pairs contains the products of these terms in both
+    clusterings, summed over the pairs.
+    """
+    by = {"label": ["label"], "1": ["label", "cluster_1"], "2": ["label", "cluster_2"]}
+    by |= {"both": ["cluster_1", "cluster_2"], "all": ["label", "cluster_1", "cluster_2"]}
+    # A singleton has no pairs.
+    counts = {
+        f"in_{place}": pl.when(pl.all_horizontal(pl.col(names).is_not_null()))
+        .then(to_double(pl.col("n").sum().over([*keys, *names]) - 1))
+        .otherwise(0.0)
+        for place, names in by.items()
+    }
+    rows = cells.with_columns(**counts, records=to_double(pl.col("n")))
+    for i, side in enumerate(changes, 1):
+        names = [x for x in side.collect_schema().names() if x not in (*keys, "label")]
+        side = side.rename({x: f"{x}_{i}" for x in names})
+        rows = join_small(rows, [*keys, "label", f"cluster_{i}"], side)
+    one, two, in_all = (pl.col(f"in_{place}") for place in ("1", "2", "all"))
+    facts = {x: pl.col(x).first() for x in ("unlabeled", "n_labeled")}
+    terms, sums, found = {x: pl.col(f"{x}_1") for x in facts}, dict(facts), {}
+    for name, (_, share) in _metric_weights(beta).items():
+        p1, p2 = (pl.col(f"share_{name}_{i}") for i in (1, 2))
+        wrong = share**2 * pl.col("in_both") + share * (1 - share) * (one + two)
+        wrong += (1 - share) ** 2 * pl.col("in_label")
+        product = (1 - share * (p1 + p2)) * in_all - (1 - share) * (p2 * one + p1 * two)
+        product += p1 * p2 * wrong
+        for i in (1, 2):
+            weight = pl.col(f"scale_{name}_{i}") * pl.col(f"weight_{name}_{i}")
+            product *= ratio(weight, pl.col(f"all_pairs_{name}_{i}"))
+        terms[f"product_{name}"] = pl.col("records") * product
+        terms[f"of_pairs_{name}"] = pl.col(f"of_pairs_{name}_1") + pl.col(f"of_pairs_{name}_2")
+        terms[f"change_{name}"] = pl.col(f"change_{name}_1") - pl.col(f"change_{name}_2")
+        of_pairs = pl.col(f"of_pairs_{name}").first() - 4 * pl.col(f"product_{name}").sum()
+        sums[f"of_pairs_{name}"] = of_pairs.clip(lower_bound=0.0)
+        sums |= _jackknife_terms(name)
+        error = _jackknife_error(name, pl.col(f"of_pairs_{name}"))
+        jackknife, fourths = pl.col(f"jackknife_{name}"), pl.col(f"fourths_{name}")
+        found[f"std_error_{name}"] = pl.when(pl.col("unlabeled") == 0).then(0.0).otherwise(error)
+        found[f"freedom_{name}"] = estimate_freedom(jackknife, fourths, pl.col("n_labeled"))
+        found[f"skew_{name}"] = pl.col("unlabeled") * ratio(pl.col(f"cubes_{name}"), jackknife)
+    rows = rows.select(*keys, "records", **terms)
+    return aggregate_by(rows, keys, sums).select(*keys, **found)
 
 
 # ----------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
 CREATE OR REPLACE MACRO clustereval._minus_log1m(x) AS
   CASE WHEN 1.0 - x = 1.0 THEN x ELSE x * ln(1.0 - x) / ((1.0 - x) - 1.0) END;
 
--- One row per label: partition_key; size; linked, the ordered pairs of its rows in the same
+-- One row per label: partition_key; label; size; linked, the ordered pairs of its rows in the same
 -- cluster; links, those of one of its rows with any other row of that row's cluster; precision and
 -- recall, B-cubed, summed over its rows; exact, 1 if a cluster has exactly its rows, otherwise 0;
 -- weight, the inverse of its probability under labels_are_sample; and missed, the probability that
@@ -58,6 +58,7 @@ CREATE OR REPLACE MACRO clustereval._entity_terms(
   WITH labels AS (
     SELECT
       cell.partition_key,
+      cell.label,
       CAST(SUM(cell.n * cell.copies) AS DOUBLE) AS size,
       CAST(SUM(clustereval._count_ordered_pairs(cell.n) * cell.copies) AS DOUBLE) AS linked,
       CAST(
@@ -83,7 +84,7 @@ CREATE OR REPLACE MACRO clustereval._entity_terms(
     FROM labels
   )
   SELECT
-    partition_key, size, linked, links, precision,
+    partition_key, label, size, linked, links, precision,
     squares / size AS recall,
     CASE WHEN whole_cluster = size THEN 1.0 ELSE 0.0 END AS exact,
     CASE
@@ -125,9 +126,9 @@ CREATE OR REPLACE MACRO clustereval._bcubed_slopes(entities, beta) AS TABLE
     COALESCE(scale * beta * beta * p * p, 0.0) AS recall_slope
   FROM scaled;
 
--- One row per label and metric: partition_key; place (of the metric); metric; the weighted terms
--- numerator and denominator, the quotient of whose totals is the metric; and missed. entities: rows
--- of _entity_terms; totals: rows_per_cluster per partition.
+-- One row per label and metric: partition_key; label; place (of the metric); metric; the weighted
+-- terms numerator and denominator, the quotient of whose totals is the metric; and missed.
+-- entities: rows of _entity_terms; totals: rows_per_cluster per partition.
 CREATE OR REPLACE MACRO clustereval._metric_terms(entities, totals, beta) AS TABLE
   WITH facts AS (
     SELECT
@@ -145,7 +146,7 @@ CREATE OR REPLACE MACRO clustereval._metric_terms(entities, totals, beta) AS TAB
   ),
   terms AS (
     SELECT
-      partition_key, weight, missed,
+      partition_key, label, weight, missed,
       [
         {'metric': 'pair_precision', 'top': linked, 'bottom': links},
         {'metric': 'pair_recall', 'top': linked, 'bottom': pairs},
@@ -177,6 +178,7 @@ CREATE OR REPLACE MACRO clustereval._metric_terms(entities, totals, beta) AS TAB
   )
   SELECT
     terms.partition_key,
+    terms.label,
     terms.missed,
     places.place,
     terms.metrics[places.place]['metric'] AS metric,
@@ -188,16 +190,14 @@ CREATE OR REPLACE MACRO clustereval._metric_terms(entities, totals, beta) AS TAB
 -- Quotients of means
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition and place: metric; value, the quotient of the means of numerator and
--- denominator, minus its first-order bias; std_error, by the delta method, NULL for fewer than 2
--- labels or if a mean is 0; interval_error, by the jackknife, from which the interval is computed;
--- freedom, its degrees of freedom; and concentration, the sum of the squared shares of the entities
--- in the denominator, 1 / n for n equal ones. terms: rows of _metric_terms.
-CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
+-- The rows of terms, those of _metric_terms, with n, the number of labels; numerator_mean and
+-- denominator_mean; share and deviation of the label: its denominator in relation to the mean, and
+-- its numerator in relation to the mean, minus share; and deleted, the squared change of the
+-- quotient when the label is deleted, in relation to the quotient and times n.
+CREATE OR REPLACE MACRO clustereval._label_changes(terms) AS TABLE
   WITH means AS (
     SELECT
       partition_key, place,
-      any_value(metric) AS metric,
       CAST(COUNT(*) AS DOUBLE) AS n,
       clustereval._compensated_sum(numerator) / COUNT(*) AS numerator_mean,
       clustereval._compensated_sum(denominator) / COUNT(*) AS denominator_mean
@@ -206,8 +206,7 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
   ),
   deviations AS (
     SELECT
-      means.*,
-      term.missed,
+      term.*, means.n, means.numerator_mean, means.denominator_mean,
       clustereval._ratio(term.denominator, means.denominator_mean) AS share,
       clustereval._ratio(term.numerator, means.numerator_mean)
         - clustereval._ratio(term.denominator, means.denominator_mean) AS deviation
@@ -215,16 +214,18 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
     JOIN means
       ON means.partition_key IS NOT DISTINCT FROM term.partition_key
       AND means.place = term.place
-  ),
-  changes AS (
-    SELECT
-      *,
-      -- The squared change of the quotient when the entity is deleted, in relation to the quotient
-      -- and times the number of entities.
-      clustereval._ratio(missed * deviation * deviation, pow(1.0 - share / n, 2)) AS deleted
-    FROM deviations
-  ),
-  sums AS (
+  )
+  SELECT
+    *, clustereval._ratio(missed * deviation * deviation, pow(1.0 - share / n, 2)) AS deleted
+  FROM deviations;
+
+-- One row per partition and place: metric; value, the quotient of the means of numerator and
+-- denominator, minus its first-order bias; std_error, by the delta method, NULL for fewer than 2
+-- labels or if a mean is 0; interval_error, by the jackknife, from which the interval is computed;
+-- freedom, its degrees of freedom; and concentration, the sum of the squared shares of the entities
+-- in the denominator, 1 / n for n equal ones. changes: rows of _label_changes.
+CREATE OR REPLACE MACRO clustereval._mean_quotients(changes) AS TABLE
+  WITH sums AS (
     SELECT
       partition_key, place,
       any_value(metric) AS metric,
@@ -235,7 +236,7 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
       clustereval._compensated_sum(share * share) AS weights,
       clustereval._compensated_sum(deleted) AS deleted,
       clustereval._compensated_sum(deleted * deleted) AS fourths
-    FROM changes
+    FROM query_table(changes)
     GROUP BY partition_key, place
   )
   SELECT
@@ -348,6 +349,102 @@ CREATE OR REPLACE MACRO clustereval._add_limits(estimates, design, fraction) AS 
   FROM spreads;
 
 ---------------------------------------------------------------------------------------------------
+-- Estimates
+---------------------------------------------------------------------------------------------------
+
+-- The rows of _label_spread with rows_per_cluster, the mean number of rows of a cluster. cells:
+-- those of the labeled rows; cluster_sizes is of all rows.
+CREATE OR REPLACE MACRO clustereval._sample_totals(cells, cluster_sizes) AS TABLE
+  WITH labeled_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
+  spread AS (SELECT * FROM clustereval._label_spread(labeled_sizes, cluster_sizes)),
+  means AS (
+    SELECT
+      partition_key,
+      clustereval._ratio(SUM(cluster_size * copies), SUM(copies)) AS rows_per_cluster
+    FROM query_table(cluster_sizes)
+    GROUP BY partition_key
+  )
+  SELECT spread.*, means.rows_per_cluster
+  FROM spread
+  JOIN means ON means.partition_key IS NOT DISTINCT FROM spread.partition_key;
+
+-- The rows of _label_changes. cells, cluster_sizes and totals are those of _sample_totals.
+CREATE OR REPLACE MACRO clustereval._changes_by_label(
+  cells, cluster_sizes, totals, labels_are_sample, sampling_fraction, beta
+) AS TABLE
+  WITH entities AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._entity_terms(cells, cluster_sizes, labels_are_sample, sampling_fraction)
+  ),
+  terms AS MATERIALIZED (SELECT * FROM clustereval._metric_terms(entities, totals, beta))
+  SELECT * FROM clustereval._label_changes(terms);
+
+-- One row per partition and metric: the columns that _add_reasons needs, and n_dropped,
+-- n_labeled_rows, n_labeled_pairs, place, std_error, least_value and greatest_value. all_groups are
+-- those of all rows, with any label; label_changes and record_changes: rows of _changes_by_label
+-- and _changes_by_record.
+CREATE OR REPLACE MACRO clustereval._estimate_values(
+  all_groups, cells, totals, label_changes, record_changes, labels_are_sample
+) AS TABLE
+  WITH of_labels AS (SELECT * FROM clustereval._mean_quotients(label_changes)),
+  of_records AS (SELECT * FROM clustereval._record_estimates(record_changes)),
+  -- The one that is not named is not bound.
+  quotients AS (
+    SELECT *
+    FROM query_table(CASE WHEN labels_are_sample = 'records' THEN 'of_records' ELSE 'of_labels' END)
+  ),
+  metrics AS (
+    SELECT
+      metrics.*,
+      metrics.metric IN ('exact_match_precision', 'exact_match_f_score', 'average_label_size')
+        AS is_quotient,
+      CASE WHEN metrics.metric = 'average_label_size' THEN 1.0 ELSE 0.0 END AS least_value,
+      CASE WHEN metrics.metric <> 'average_label_size' THEN 1.0 END AS greatest_value
+    FROM (
+      SELECT
+        unnest(range(1, 12)) AS place,
+        unnest([
+          'pair_precision', 'pair_recall', 'pair_f_score', 'bcubed_precision', 'bcubed_recall',
+          'bcubed_f_score', 'exact_match_precision', 'exact_match_recall', 'exact_match_f_score',
+          'matching_rate', 'average_label_size'
+        ]) AS metric
+    ) AS metrics
+  ),
+  facts AS (
+    SELECT
+      counts.partition_key,
+      counts.total,
+      counts.n_dropped,
+      spread.labeled_share, spread.labeled_neighbors, spread.neighbors,
+      COALESCE(CAST(spread.n_labeled AS BIGINT), 0) AS n_labeled_rows,
+      labeled.n_labels, labeled.largest_label,
+      COALESCE(labeled.n_labeled_pairs, 0) AS n_labeled_pairs,
+      clustereval._contradiction(
+        labels_are_sample, spread.labeled_share, spread.labeled_nearby, spread.n_near,
+        spread.excess, spread.deviation
+      ) AS contradiction
+    FROM clustereval._row_counts(all_groups) AS counts
+    LEFT JOIN query_table(totals) AS spread
+      ON spread.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN clustereval._count_labeled(cells) AS labeled
+      ON labeled.partition_key IS NOT DISTINCT FROM counts.partition_key
+  )
+  SELECT
+    facts.*,
+    metrics.*,
+    CASE
+      WHEN quotient.value > metrics.greatest_value THEN metrics.greatest_value
+      ELSE quotient.value
+    END AS value,
+    quotient.std_error, quotient.interval_error, quotient.freedom, quotient.concentration
+  FROM facts
+  CROSS JOIN metrics
+  LEFT JOIN quotients AS quotient
+    ON quotient.partition_key IS NOT DISTINCT FROM facts.partition_key
+    AND quotient.place = metrics.place
+    AND facts.contradiction IS NULL;
+
+---------------------------------------------------------------------------------------------------
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
@@ -386,97 +483,32 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
   __ce_all_groups AS (SELECT * FROM __ce_both_groups WHERE NOT labeled),
   __ce_all_cells AS (SELECT * FROM __ce_all_groups WHERE copies > 0),
   __ce_cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(__ce_all_cells)),
-  __ce_labeled_sizes AS (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
-  __ce_spread AS MATERIALIZED (
-    SELECT * FROM clustereval._label_spread(__ce_labeled_sizes, __ce_cluster_sizes)
+  __ce_totals AS MATERIALIZED (
+    SELECT * FROM clustereval._sample_totals(__ce_cells, __ce_cluster_sizes)
   ),
-  __ce_all_totals AS (
-    SELECT
-      sizes.partition_key,
-      clustereval._ratio(SUM(sizes.cluster_size * sizes.copies), SUM(sizes.copies))
-        AS rows_per_cluster,
-      MIN(spread.labeled_share) AS labeled_share,
-      MIN(spread.n_labeled) AS n_labeled
-    FROM __ce_cluster_sizes AS sizes
-    JOIN __ce_spread AS spread ON spread.partition_key IS NOT DISTINCT FROM sizes.partition_key
-    GROUP BY sizes.partition_key
-  ),
-  __ce_entities AS MATERIALIZED (
+  __ce_changes AS (
     SELECT *
-    FROM clustereval._entity_terms(
-      __ce_cells, __ce_cluster_sizes, labels_are_sample, sampling_fraction
+    FROM clustereval._changes_by_label(
+      __ce_cells, __ce_cluster_sizes, __ce_totals, labels_are_sample, sampling_fraction, beta
     )
   ),
-  __ce_terms AS MATERIALIZED (
-    SELECT * FROM clustereval._metric_terms(__ce_entities, __ce_all_totals, beta)
-  ),
-  __ce_quotients AS (
+  __ce_record_changes AS (
     SELECT *
-    FROM clustereval._mean_quotients(__ce_terms)
-    WHERE labels_are_sample <> 'records'
-    UNION ALL
-    SELECT *
-    FROM clustereval._record_estimates(__ce_cells, __ce_cluster_sizes, __ce_all_totals, beta)
-    WHERE labels_are_sample = 'records'
-  ),
-  __ce_metrics AS (
-    SELECT
-      metrics.*,
-      metrics.metric IN ('exact_match_precision', 'exact_match_f_score', 'average_label_size')
-        AS is_quotient,
-      CASE WHEN metrics.metric = 'average_label_size' THEN 1.0 ELSE 0.0 END AS least_value,
-      CASE WHEN metrics.metric <> 'average_label_size' THEN 1.0 END AS greatest_value
-    FROM (
-      SELECT
-        unnest(range(1, 12)) AS place,
-        unnest([
-          'pair_precision', 'pair_recall', 'pair_f_score', 'bcubed_precision', 'bcubed_recall',
-          'bcubed_f_score', 'exact_match_precision', 'exact_match_recall', 'exact_match_f_score',
-          'matching_rate', 'average_label_size'
-        ]) AS metric
-    ) AS metrics
-  ),
-  __ce_facts AS (
-    SELECT
-      counts.partition_key,
-      counts.total,
-      spread.labeled_share, spread.labeled_neighbors, spread.neighbors,
-      COALESCE(CAST(spread.n_labeled AS BIGINT), 0) AS n_labeled_rows,
-      labeled.n_labels, labeled.largest_label,
-      COALESCE(labeled.n_labeled_pairs, 0) AS n_labeled_pairs,
-      clustereval._contradiction(
-        labels_are_sample, spread.labeled_share, spread.labeled_nearby, spread.n_near,
-        spread.excess, spread.deviation
-      ) AS contradiction
-    FROM clustereval._row_counts(__ce_all_groups) AS counts
-    LEFT JOIN __ce_spread AS spread
-      ON spread.partition_key IS NOT DISTINCT FROM counts.partition_key
-    LEFT JOIN clustereval._count_labeled(__ce_cells) AS labeled
-      ON labeled.partition_key IS NOT DISTINCT FROM counts.partition_key
+    FROM clustereval._changes_by_record(__ce_cells, __ce_cluster_sizes, __ce_totals, beta)
   ),
   __ce_values AS (
-    SELECT
-      facts.*,
-      metrics.*,
-      CASE
-        WHEN quotients.value > metrics.greatest_value THEN metrics.greatest_value
-        ELSE quotients.value
-      END AS value,
-      quotients.std_error, quotients.interval_error, quotients.freedom, quotients.concentration,
-      clustereval._normal_quantile(confidence) AS z
-    FROM __ce_facts AS facts
-    CROSS JOIN __ce_metrics AS metrics
-    LEFT JOIN __ce_quotients AS quotients
-      ON quotients.partition_key IS NOT DISTINCT FROM facts.partition_key
-      AND quotients.place = metrics.place
-      AND facts.contradiction IS NULL
-  )
+    SELECT *
+    FROM clustereval._estimate_values(
+      __ce_all_groups, __ce_cells, __ce_totals, __ce_changes, __ce_record_changes, labels_are_sample
+    )
+  ),
+  __ce_estimates AS (SELECT *, clustereval._normal_quantile(confidence) AS z FROM __ce_values)
   SELECT
     partition_key, metric, value, std_error,
     CASE WHEN reason IS NULL THEN GREATEST(lower, least_value) END AS lower,
     CASE WHEN reason IS NULL THEN LEAST(upper, greatest_value) END AS upper,
     n_labeled_rows, n_labeled_pairs, reason
-  FROM clustereval._add_limits(__ce_values, labels_are_sample, sampling_fraction)
+  FROM clustereval._add_limits(__ce_estimates, labels_are_sample, sampling_fraction)
   WHERE clustereval._check_options(clustereval._valid_estimate_options(
     noise, noise_as, labels_are_sample, confidence, beta, sampling_fraction
   ))

@@ -14,16 +14,17 @@
 -- Pairs of labeled rows
 ---------------------------------------------------------------------------------------------------
 
--- One row per contingency cell of the labeled rows and metric: partition_key, place (of the
--- metric), records (rows of the cell); right_pairs and wrong_pairs, the weights of the pairs of one
--- of these rows with other labeled rows; and right_squares and wrong_squares, the sums of their
--- squares. cluster_sizes is of all rows.
+-- One row per contingency cell of the labeled rows and metric: partition_key, label, cluster, place
+-- (of the metric), records (rows of the cell); right_pairs and wrong_pairs, the weights of the
+-- pairs of one of these rows with other labeled rows; right_squares and wrong_squares, the sums of
+-- their squares; weight, that of a right pair; and of_cluster and of_label, those of a wrong pair
+-- with the same cluster or label in units of weight, whose sum is 1. cluster_sizes is of all rows.
 CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS TABLE
   WITH label_counts AS (SELECT * FROM clustereval._label_sizes(cells)),
   cluster_counts AS (SELECT * FROM clustereval._cluster_sizes(cells)),
   cell_pairs AS (
     SELECT
-      counts.partition_key,
+      counts.partition_key, counts.label, counts.cluster,
       CAST(counts.n * counts.copies AS DOUBLE) AS records,
       CAST(counts.n - 1 AS DOUBLE) AS same_cell,
       CAST(counts.cluster_size - counts.n AS DOUBLE) AS same_cluster,
@@ -40,45 +41,47 @@ CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS
     SELECT
       *,
       [
-        {'both': 1.0, 'same_cluster': 1.0, 'same_label': 0.0},
-        {'both': 1.0, 'same_cluster': 0.0, 'same_label': 1.0},
-        {'both': 1.0, 'same_cluster': f_weight, 'same_label': 1.0 - f_weight},
-        {'both': share, 'same_cluster': share, 'same_label': 0.0}
+        {'right': 1.0, 'wrong': 1.0},
+        {'right': 1.0, 'wrong': 0.0},
+        {'right': 1.0, 'wrong': f_weight},
+        {'right': share, 'wrong': 1.0}
       ] AS metrics
     FROM cell_pairs
   ),
   metric_weights AS (
     SELECT
-      weights.partition_key, weights.records, weights.same_cell, weights.same_cluster,
-      weights.same_label, places.place,
-      CAST(weights.metrics[places.place]['both'] AS DOUBLE) AS u,
-      CAST(weights.metrics[places.place]['same_cluster'] AS DOUBLE) AS v,
-      CAST(weights.metrics[places.place]['same_label'] AS DOUBLE) AS w
-    FROM weights, range(1, 5) AS places (place)
+      cell.*, places.place,
+      CAST(cell.metrics[places.place]['right'] AS DOUBLE) AS weight,
+      CAST(cell.metrics[places.place]['wrong'] AS DOUBLE) AS of_cluster
+    FROM weights AS cell, range(1, 5) AS places (place)
   )
   SELECT
-    partition_key, place, records,
-    u * same_cell AS right_pairs,
-    v * same_cluster + w * same_label AS wrong_pairs,
-    u * u * same_cell AS right_squares,
-    v * v * same_cluster + w * w * same_label AS wrong_squares
+    partition_key, label, cluster, place, records, weight, of_cluster,
+    1.0 - of_cluster AS of_label,
+    weight * same_cell AS right_pairs,
+    weight * (of_cluster * same_cluster + (1.0 - of_cluster) * same_label) AS wrong_pairs,
+    weight * weight * same_cell AS right_squares,
+    weight * weight * (
+      of_cluster * of_cluster * same_cluster + pow(1.0 - of_cluster, 2) * same_label
+    ) AS wrong_squares
   FROM metric_weights;
 
 ---------------------------------------------------------------------------------------------------
 -- Shares of pairs
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition and place: share, the share of the right pairs; share_error, its standard
--- error, 0 if all rows are labeled; NULL if no pair is right or no pair is wrong, or if a row is in
--- all pairs; and freedom and concentration, as in _mean_quotients. As a pair counts from both of
--- its rows, n equal rows have the concentration of n / 2 pairs. totals: n_labeled and labeled_share
--- per partition. The variance is that of the jackknife, the sum of the squared changes of the share
--- when a row is deleted, which contains the variance of single rows once, and that of pairs of rows
--- twice (Efron and Stein 1981). With few labels, the latter is nearly all. It is subtracted once,
--- computed as if pairs were drawn one by one. As both are positive, at least half of the jackknife
--- remains.
-CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
-  WITH sums AS (
+-- The rows of _record_pairs with facts about the partition and metric: share, the share of the
+-- right pairs; all_right and all_wrong, and all_pairs, their sum; own and scale: the metric is own
+-- + scale * share; of_pairs, the variance of the metric if pairs were drawn one by one;
+-- concentration; and n_labeled and unlabeled_share. change is that of the metric when a row of the
+-- cell is deleted, NULL if a row is in all pairs. B-cubed precision is a mean over rows: each row
+-- forms a pair with itself, and each pair with another row of its cluster has the weight 1 / size.
+-- cells, cluster_sizes and totals are those of _sample_totals.
+CREATE OR REPLACE MACRO clustereval._changes_by_record(
+  cells, cluster_sizes, totals, beta
+) AS TABLE
+  WITH pairs AS MATERIALIZED (SELECT * FROM clustereval._record_pairs(cells, cluster_sizes, beta)),
+  sums AS (
     SELECT
       partition_key, place,
       clustereval._compensated_sum(records * right_pairs) AS all_right,
@@ -87,94 +90,99 @@ CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
       clustereval._compensated_sum(records * wrong_squares) AS all_wrong_squares,
       clustereval._compensated_sum(records * pow(right_pairs + wrong_pairs, 2)) AS row_squares,
       MAX(right_pairs + wrong_pairs) AS most
-    FROM query_table(pairs)
+    FROM pairs
     GROUP BY partition_key, place
   ),
   shares AS (
     SELECT
-      *,
-      all_right + all_wrong AS all_pairs,
-      clustereval._ratio(all_right, all_right + all_wrong) AS share,
-      clustereval._ratio(all_wrong, all_right + all_wrong) AS other_share,
+      sums.*,
+      sums.all_right + sums.all_wrong AS all_pairs,
+      clustereval._ratio(sums.all_right, sums.all_right + sums.all_wrong) AS share,
+      clustereval._ratio(sums.all_wrong, sums.all_right + sums.all_wrong) AS other_share,
       -- A pair counts from both of its ends. Equal sums can differ by rounding errors.
-      2 * most < (all_right + all_wrong) * 0.999999999 AS can_delete
+      2 * sums.most < (sums.all_right + sums.all_wrong) * 0.999999999 AS can_delete,
+      1.0 - total.labeled_share AS unlabeled_share,
+      total.n_labeled,
+      CASE WHEN sums.place = 4 THEN 1.0 / total.rows_per_cluster ELSE 0.0 END AS own
     FROM sums
-  ),
-  changes AS (
-    SELECT
-      pair.partition_key, pair.place, pair.records,
-      2 * (pair.right_pairs * share.other_share - pair.wrong_pairs * share.share)
-        / NULLIF(share.all_pairs - 2 * (pair.right_pairs + pair.wrong_pairs), 0) AS change
-    FROM query_table(pairs) AS pair
-    JOIN shares AS share
-      ON share.partition_key IS NOT DISTINCT FROM pair.partition_key
-      AND share.place = pair.place
-    WHERE share.can_delete
-  ),
-  jackknives AS (
-    SELECT
-      partition_key, place,
-      clustereval._compensated_sum(records * change * change) AS jackknife,
-      clustereval._compensated_sum(records * pow(change, 4)) AS fourths
-    FROM changes
-    GROUP BY partition_key, place
+    JOIN query_table(totals) AS total
+      ON total.partition_key IS NOT DISTINCT FROM sums.partition_key
   ),
   variances AS (
     SELECT
-      share.*,
-      1.0 - total.labeled_share AS unlabeled_share,
-      total.n_labeled,
-      jackknife.jackknife, jackknife.fourths,
-      clustereval._ratio(
+      *,
+      1.0 - own AS scale,
+      pow(1.0 - own, 2) * clustereval._ratio(
         2 * (
-          share.other_share * share.other_share * share.all_right_squares
-          + share.share * share.share * share.all_wrong_squares
+          other_share * other_share * all_right_squares + share * share * all_wrong_squares
         ),
-        share.all_pairs * share.all_pairs
-      ) AS of_pairs
-    FROM shares AS share
-    JOIN query_table(totals) AS total
-      ON total.partition_key IS NOT DISTINCT FROM share.partition_key
-    LEFT JOIN jackknives AS jackknife
-      ON jackknife.partition_key IS NOT DISTINCT FROM share.partition_key
-      AND jackknife.place = share.place
+        all_pairs * all_pairs
+      ) AS of_pairs,
+      CASE WHEN unlabeled_share > 0 THEN 2.0 ELSE 0.0 END
+        * clustereval._ratio(row_squares, all_pairs * all_pairs) AS concentration
+    FROM shares
   )
   SELECT
-    partition_key, place, share,
+    pair.*,
+    fact.all_right, fact.all_wrong, fact.all_pairs, fact.share, fact.own, fact.scale, fact.of_pairs,
+    fact.unlabeled_share, fact.n_labeled, fact.concentration,
     CASE
-      WHEN all_pairs > 0 AND unlabeled_share = 0 THEN 0.0
-      WHEN all_right > 0 AND all_wrong > 0
-      THEN sqrt(unlabeled_share * GREATEST(jackknife - unlabeled_share * of_pairs, jackknife / 2))
-    END AS share_error,
-    clustereval._estimate_freedom(jackknife, fourths, n_labeled) AS freedom,
-    CASE WHEN unlabeled_share > 0 THEN 2.0 ELSE 0.0 END
-      * clustereval._ratio(row_squares, all_pairs * all_pairs) AS concentration
-  FROM variances;
+      WHEN fact.can_delete
+      THEN 2 * fact.scale * (pair.right_pairs * fact.other_share - pair.wrong_pairs * fact.share)
+        / NULLIF(fact.all_pairs - 2 * (pair.right_pairs + pair.wrong_pairs), 0)
+    END AS change
+  FROM pairs AS pair
+  JOIN variances AS fact
+    ON fact.partition_key IS NOT DISTINCT FROM pair.partition_key
+    AND fact.place = pair.place;
 
--- One row per partition and place: metric and the other columns of _mean_quotients. B-cubed
--- precision is a mean over rows: each row forms a pair with itself, and each pair with another row
--- of its cluster has the weight 1 / size. cluster_sizes is of all rows; totals: n_labeled,
--- labeled_share and rows_per_cluster per partition.
-CREATE OR REPLACE MACRO clustereval._record_estimates(cells, cluster_sizes, totals, beta) AS TABLE
-  WITH pairs AS MATERIALIZED (SELECT * FROM clustereval._record_pairs(cells, cluster_sizes, beta)),
-  scales AS (
+-- The standard error of a metric of pairs, from jackknife, the sum of the squared changes when a
+-- row is deleted, which contains the variance of single rows once, and that of pairs of rows twice
+-- (Efron and Stein 1981). With few labels, the latter is nearly all. It is subtracted once,
+-- computed as if pairs were drawn one by one. As both are positive, at least half of the jackknife
+-- remains.
+CREATE OR REPLACE MACRO clustereval._record_error(jackknife, of_pairs, unlabeled_share) AS
+  sqrt(unlabeled_share * GREATEST(jackknife - unlabeled_share * of_pairs, jackknife / 2));
+
+-- One row per partition and place: metric and the other columns of _mean_quotients. std_error and
+-- interval_error are 0 if all rows are labeled; NULL if no pair is right or no pair is wrong, or if
+-- a row is in all pairs. As a pair counts from both of its rows, n equal rows have the
+-- concentration of n / 2 pairs. changes: rows of _changes_by_record.
+CREATE OR REPLACE MACRO clustereval._record_estimates(changes) AS TABLE
+  WITH sums AS (
     SELECT
-      share.*,
-      CASE WHEN share.place = 4 THEN 1.0 / total.rows_per_cluster ELSE 0.0 END AS own
-    FROM clustereval._right_pair_shares(pairs, totals) AS share
-    JOIN query_table(totals) AS total
-      ON total.partition_key IS NOT DISTINCT FROM share.partition_key
+      partition_key, place,
+      MIN(own + scale * share) AS value,
+      MIN(all_pairs) AS all_pairs,
+      MIN(all_right) AS all_right,
+      MIN(all_wrong) AS all_wrong,
+      MIN(of_pairs) AS of_pairs,
+      MIN(unlabeled_share) AS unlabeled_share,
+      MIN(n_labeled) AS n_labeled,
+      MIN(concentration) AS concentration,
+      clustereval._compensated_sum(records * change * change) AS jackknife,
+      clustereval._compensated_sum(records * pow(change, 4)) AS fourths
+    FROM query_table(changes)
+    GROUP BY partition_key, place
+  ),
+  errors AS (
+    SELECT
+      *,
+      CASE
+        WHEN all_pairs > 0 AND unlabeled_share = 0 THEN 0.0
+        WHEN all_right > 0 AND all_wrong > 0
+        THEN clustereval._record_error(jackknife, of_pairs, unlabeled_share)
+      END AS std_error
+    FROM sums
   )
   SELECT
-    partition_key,
-    place,
+    partition_key, place,
     ['pair_precision', 'pair_recall', 'pair_f_score', 'bcubed_precision'][place]
       AS metric,
-    own + (1.0 - own) * share AS value,
-    (1.0 - own) * share_error AS std_error,
-    (1.0 - own) * share_error AS interval_error,
-    freedom, concentration
-  FROM scales;
+    value, std_error, std_error AS interval_error,
+    clustereval._estimate_freedom(jackknife, fourths, n_labeled) AS freedom,
+    concentration
+  FROM errors;
 
 ---------------------------------------------------------------------------------------------------
 -- Evidence in the data about the design
