@@ -801,11 +801,11 @@ COMMENT ON MACRO TABLE clustereval.external_intervals IS
 'pair_f_score and bcubed_f_score, and of completeness in v_measure_score. The weight must be at '
 'least 0. adjusted: Pass False to leave out adjusted_mutual_info_score and expected_mutual_info, '
 'the two slowest metrics. confidence: The probability (between 0 and 1) that an interval covers '
-'the metric''s value in the population. Source: Goodman, L. A. and Kruskal, W. H. (1972). '
-'Measures of association for cross classifications, IV. Journal of the American Statistical '
-'Association 67, 415-421. https://doi.org/10.1080/01621459.1972.10482401 Miller, G. A. (1955). '
-'Note on the bias of information estimates. In H. Quastler (ed.), Information Theory in '
-'Psychology, 95-100. Free Press, for the bias.';
+'the metric''s value in the population. Source: Goodman and Kruskal (1972), Measures of '
+'association for cross classifications, IV, Journal of the American Statistical Association 67, '
+'415-421, doi:10.1080/01621459.1972.10482401. Miller (1955), Note on the bias of information '
+'estimates, in H. Quastler (ed.), Information Theory in Psychology, 95-100, Free Press, for the '
+'bias.';
 
 COMMENT ON MACRO TABLE clustereval.external_label_report IS
 'Size, majority cluster, recall and entropy of each label. One row per label, sorted by partition '

@@ -630,11 +630,10 @@ def external_intervals(
 
     References
     ----------
-    Goodman, L. A. and Kruskal, W. H. (1972). Measures of association for cross classifications, IV.
-    Journal of the American Statistical Association 67, 415-421.
-    https://doi.org/10.1080/01621459.1972.10482401
-    Miller, G. A. (1955). Note on the bias of information estimates. In H. Quastler (ed.),
-    Information Theory in Psychology, 95-100. Free Press, for the bias.
+    Goodman and Kruskal (1972), Measures of association for cross classifications, IV, Journal of
+    the American Statistical Association 67, 415-421, doi:10.1080/01621459.1972.10482401. Miller
+    (1955), Note on the bias of information estimates, in H. Quastler (ed.), Information Theory in
+    Psychology, 95-100, Free Press, for the bias.
 
     Examples
     --------

@@ -71,9 +71,9 @@ def arguments(name: str, file: Path) -> tuple[str | Path, ...]:
     """Options of a report of a file with the columns of SMALL."""
     report = REPORTS[name]
     columns = {"vector": "x", "columns": "x,label", "reference": "r", "clusters": "cluster"} | {
-        x: x for x in ("label", "cluster", "k", "run")
+        x: x for x in ("label", "cluster", "k")
     }
-    columns |= {"id": "id"} if "id" in report.required else {}
+    columns |= {x: x for x in ("id", "run") if x in report.required}
     files: list[str | Path] = [file]
     if len(report.inputs) == 2:
         columns |= {"id": "row", "left": "row", "right": "after"}
