@@ -138,6 +138,7 @@ if TYPE_CHECKING:
     from .internal.centroids import centroids
     from .internal.determinants import determinant_report
     from .internal.distance_pairs import (
+        distances_from_matrix,
         dunn_index_from_distances,
         pairwise_report_from_distances,
         silhouette_clusters_from_distances,
@@ -212,6 +213,7 @@ __all__ = [
     "cross_validation",
     "describe",
     "determinant_report",
+    "distances_from_matrix",
     "dunn_index",
     "dunn_index_from_distances",
     "elbow",
@@ -319,6 +321,7 @@ _MODULES = {
     **TABLES,
     "bundle": "macros",
     "describe": "catalogue",
+    "distances_from_matrix": "internal.distance_pairs",
     "parse_vector": "internal.vectors",
     "register": "macros",
     "to_sql": "dialects",

@@ -30,7 +30,12 @@ ROOT = Path(__file__).parent.parent
 WRITERS_OF_SQL = {"bundle", "register", "to_sql", "write_database"}
 #: Texts about the metrics: COMMENT ON MACRO is what the SQL side has.
 TEXTS = {"describe"}
-PYTHON_ONLY = {"ClusterEvalError", "__version__", *WRITERS_OF_SQL, *registry.DRAWN_BY_NUMPY, *TEXTS}
+#: Functions of arrays, which SQL does not have.
+OF_ARRAYS = {"distances_from_matrix"}
+PYTHON_ONLY = {
+    *("ClusterEvalError", "__version__", *WRITERS_OF_SQL, *registry.DRAWN_BY_NUMPY),
+    *(*TEXTS, *OF_ARRAYS),
+}
 SQL_ONLY = {"version"}
 NO_METRICS = {"version", "parse_vector"}  # among the macros that give one value
 FRAME = pl.DataFrame(

@@ -56,10 +56,13 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
+    from .kernels.arrays import Floats, Integers
     from .vectors import Missing
 
 #: A pair of points is packed into one number, low * 2^32 + high.
 _POINTS = 2**32
+#: Distances computed in both directions may differ by this relative rounding error.
+_ROUNDING = 1e-9
 #: Distances are ranked as they are.
 _PLAIN = Distance("cityblock", 2.0)
 
@@ -79,8 +82,7 @@ def _pair_fault() -> pl.Expr:
         .then(2)
         .when((pl.col("low") != pl.col("high")) & (pl.col("n_rows") > 2))
         .then(3)
-        # Distances computed in both directions may differ by rounding errors.
-        .when((pl.col("low") != pl.col("high")) & (most - least > 1e-9 * most))
+        .when((pl.col("low") != pl.col("high")) & (most - least > _ROUNDING * most))
         .then(4)
     )
 
@@ -129,19 +131,6 @@ class MeasuredPoints:
 
     graph: Graph
     missing: Missing
-
-    def to_result(
-        self,
-        frame: Frame,
-        rows: pl.LazyFrame,
-        columns: Sequence[str],
-        order: Sequence[str],
-        metrics: Sequence[str] | None = None,
-    ) -> Frame:
-        """Return the columns of rows, sorted by the columns `order`, as the user's frame."""
-        if order:
-            rows = rows.sort(order, nulls_last=True)
-        return to_user_frame(frame, rows.select(*self.keys, *columns), self.graph.keys, metrics)
 
     @property
     def keys(self) -> list[str]:
@@ -263,25 +252,41 @@ class MeasuredPoints:
 
     @cached_property
     def totals(self) -> pl.LazyFrame:
-        """The points with n_pairs, sum and first_fault of their pairs.
-
-        Collecting the frame raises an error if a pair has a fault, if pairs are missing, or if the
-        sum of the distances may overflow.
-        """
+        """The points with n_pairs, sum and first_fault of their pairs."""
         sums = self.sums.group_by("node").agg(
             pl.col("n_pairs", "sum").sum(), pl.col("first_fault").min()
         )
         rows = join_small(self.points, ["node"], sums, how="left")
-        rows = rows.with_columns(pl.col("n_pairs").fill_null(0)).cache()
+        return rows.with_columns(pl.col("n_pairs").fill_null(0)).cache()
+
+    def to_result(
+        self,
+        frame: Frame,
+        rows: pl.LazyFrame,
+        columns: Sequence[str],
+        order: Sequence[str],
+        metrics: Sequence[str] | None = None,
+    ) -> Frame:
+        """Return the columns of rows, sorted by the columns `order`, as the user's frame.
+
+        Collecting it raises an error if a pair has a fault, if pairs are missing, or if the sum of
+        the distances may overflow.
+        """
         n_others, node = pl.col("total") - 1, pl.col("node")
-        facts = rows.select(
+        facts = self.totals.select(
             first_fault=pl.col("first_fault").min(),
             lonely=node.filter(pl.col("n_pairs") < n_others).min(),
             n_missing=(n_others - pl.col("n_pairs")).sum() // 2,
             n_expected=n_others.sum() // 2,
             is_infinite=(~(2 * pl.col("sum") * pl.col("total")).is_finite()).any(),
         )
-        return raise_on_collect(rows, facts, self._check_pairs).cache()
+        rows = raise_on_collect(rows, facts, self._check_pairs)
+        if order:
+            rows = rows.sort(order, nulls_last=True)
+        rows = rows.select(*self.keys, *columns)
+        # Polars would skip the check if no row passed a filter of the user.
+        rows = map_whole(rows, lambda whole: whole, rows.collect_schema())
+        return to_user_frame(frame, rows, self.graph.keys, metrics)
 
     def _id(self, node: int) -> object:
         """Return the id of a point."""
@@ -438,7 +443,9 @@ class MeasuredPoints:
             rows: list[dict[str, Any]] = []
             for number, *parts in zip(*lists.get_columns(), strict=True):
                 within, between = (np.array(d, dtype=np.float64) for d in parts)
-                statistics = single_rank_statistics(within, between, _PLAIN)
+                # Sums that overflow are reported by _check_pairs.
+                with np.errstate(over="ignore", invalid="ignore"):
+                    statistics = single_rank_statistics(within, between, _PLAIN)
                 rows.append({"partition_no": number, **statistics})
             return pl.DataFrame(rows, schema=schema)
 
@@ -949,3 +956,84 @@ def pairwise_report_from_distances(
     )
     rows = rows.with_columns(**pairwise_indices())
     return points.to_result(frame, rows, PAIRWISE_COLUMNS, points.keys, metrics)
+
+
+# ----------------------------------------------------------------------------------------------
+# Matrices
+# ----------------------------------------------------------------------------------------------
+
+
+def distances_from_matrix(
+    matrix: Any, ids: Sequence[Any] | pl.Series | None = None
+) -> pl.DataFrame:
+    """Table of pairs from a matrix of distances, for the tables whose names end in _from_distances.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n), or of shape (n (n - 1) / 2,)
+        The distances of n points, as a symmetric matrix with zeros on the diagonal, or as the
+        condensed vector that scipy.spatial.distance.pdist returns.
+    ids : sequence or Series of length n, optional
+        The ids of the points. By default, they are numbered from 0.
+
+    Returns
+    -------
+    DataFrame
+        One row for each pair of points, with the columns left, right and distance.
+
+    Raises
+    ------
+    ClusterEvalError
+        If the matrix has another shape, if it is not symmetric, if a distance is negative or not
+        finite, if a number on the diagonal is not 0, or if the number of ids is not n.
+
+    Examples
+    --------
+    >>> ce.distances_from_matrix([[0, 1, 4], [1, 0, 3], [4, 3, 0]], ["a", "b", "c"]).rows()
+    [('a', 'b', 1.0), ('a', 'c', 4.0), ('b', 'c', 3.0)]
+    """
+    try:
+        d = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ClusterEvalError("matrix: expected an array of numbers") from error
+    n = len(d) if d.ndim == 2 else round((1 + (1 + 8 * d.size) ** 0.5) / 2)
+    if d.shape not in ((n, n), (n * (n - 1) // 2,)):
+        raise ClusterEvalError(
+            "matrix: expected a square matrix or a condensed vector of n (n - 1) / 2 distances, "
+            f"got an array of shape {d.shape}"
+        )
+    i, j = np.triu_indices(n, 1)
+    pairs = d if d.ndim == 1 else _upper_triangle(d, i, j)
+    bad = np.flatnonzero(~(np.isfinite(pairs) & (pairs >= 0)))
+    if len(bad):
+        first = bad[0]
+        raise ClusterEvalError(
+            f"matrix: expected finite numbers >= 0, got {pairs[first]} for the points {i[first]} "
+            f"and {j[first]}, counted from 0"
+        )
+    names = pl.Series(np.arange(n)) if ids is None else pl.Series(ids)
+    if len(names) != n:
+        raise ClusterEvalError(f"ids: expected one id for each of {n} points, got {len(names)}")
+    return pl.DataFrame({"left": names.gather(i), "right": names.gather(j), "distance": pairs})
+
+
+def _upper_triangle(d: Floats, i: Integers, j: Integers) -> Floats:
+    """Return the entries (i, j) of a matrix, or raise an error unless it is one of distances."""
+    odd = np.flatnonzero(d.diagonal() != 0)
+    if len(odd):
+        value = d[odd[0], odd[0]]
+        raise ClusterEvalError(
+            f"matrix: expected zeros on the diagonal, got {value} in row {odd[0]}, counted from 0; "
+            "if these are similarities, turn them into distances"
+        )
+    pairs = d[i, j]
+    # NaN and infinite numbers are reported as such.
+    with np.errstate(invalid="ignore"):
+        odd = np.flatnonzero(np.abs(pairs - d[j, i]) > _ROUNDING * np.maximum(pairs, d[j, i]))
+    if len(odd):
+        first = odd[0]
+        raise ClusterEvalError(
+            f"matrix: expected a symmetric matrix, got {pairs[first]} and "
+            f"{d[j[first], i[first]]} for the points {i[first]} and {j[first]}, counted from 0"
+        )
+    return pairs
