@@ -208,6 +208,22 @@ def test_every_table_of_graphs_has_the_same_columns(
     assert method(*arguments).columns == ours
 
 
+@pytest.mark.parametrize("table", registry.tables("distances"))
+def test_every_table_of_distances_has_the_same_columns(
+    con: duckdb.DuckDBPyConnection, table: str
+) -> None:
+    points = "points AS (SELECT 1 AS id, 0 AS cluster)"
+    pairs = "pairs AS (SELECT 1 AS l, 2 AS r, 0.5 AS d)"
+    call = f"clustereval.{table}(points, id, cluster, pairs, l, r, d)"
+    columns = con.sql(f"WITH {points}, {pairs} FROM {call}").columns
+    frame = pl.DataFrame({"id": [1], "cluster": [0]})
+    arguments = ("id", "cluster", pl.DataFrame({"l": [1], "r": [2], "d": [0.5]}), "l", "r", "d")
+    ours = getattr(ce, table)(frame, *arguments).columns
+    assert columns == ["partition_key", *ours]
+    method = getattr(frame.clustereval, table)  # type: ignore[attr-defined]
+    assert method(*arguments).columns == ours
+
+
 @pytest.mark.parametrize("table", registry.tables("covers"))
 def test_every_table_of_covers_has_the_same_columns(
     con: duckdb.DuckDBPyConnection, table: str

@@ -64,7 +64,7 @@ _POINTS = 2**32
 #: Distances computed in both directions may differ by this relative rounding error.
 _ROUNDING = 1e-9
 #: Distances are ranked as they are.
-_PLAIN = Distance("cityblock", 2.0)
+_AS_GIVEN = Distance("cityblock", 2.0)
 
 # ----------------------------------------------------------------------------------------------
 # Checks
@@ -445,7 +445,7 @@ class MeasuredPoints:
                 within, between = (np.array(d, dtype=np.float64) for d in parts)
                 # Sums that overflow are reported by _check_pairs.
                 with np.errstate(over="ignore", invalid="ignore"):
-                    statistics = single_rank_statistics(within, between, _PLAIN)
+                    statistics = single_rank_statistics(within, between, _AS_GIVEN)
                 rows.append({"partition_no": number, **statistics})
             return pl.DataFrame(rows, schema=schema)
 
@@ -474,7 +474,7 @@ class MeasuredPoints:
             """Return one row per partition of the nearest neighbors `rows`."""
             i = rows["node"].rank("dense").to_numpy().astype(np.int64) - 1
             first = rows["partition_no"].to_numpy()[np.unique(i, return_index=True)[1]]
-            keys, is_other = rank_keys(rows["d"].to_numpy(), _PLAIN), ~rows["is_within"].to_numpy()
+            keys, is_other = rank_keys(rows["d"].to_numpy(), _AS_GIVEN), ~rows["is_within"].to_numpy()
             sums = neighbors_in_other_clusters(i, keys, is_other, n_neighbors, len(first))
             points = pl.DataFrame({"partition_no": first, "connectivity": sums}, schema=schema)
             return points.group_by("partition_no").agg(pl.col("connectivity").sum())

@@ -125,8 +125,8 @@ CREATE OR REPLACE MACRO clustereval._distances_of_pairs(points, distance, p) AS 
 --     of as many least
 --   least_key, greatest_key: the extremes of _rank_key
 -- The distances are sorted once. Each distance gets the number of distances within, and the number
--- of distances between, that are not larger. pairs: partition_no, same_cluster and the distance d of
--- each pair; sizes names the table of _pair_sizes (one row per partition).
+-- of distances between, that are not larger. pairs has partition_no, same_cluster and the distance
+-- d of each pair; sizes names the table of _pair_sizes (one row per partition).
 CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(pairs, sizes, distance, p) AS TABLE
   WITH pair_counts AS (
     -- NULL if the number of pairs exceeds BIGINT.
@@ -215,8 +215,8 @@ CREATE OR REPLACE MACRO clustereval._mean_reciprocal_rank(n_before, n_tied, n_ne
 
 -- One row per partition (partition_no): connectivity, the sum of 1 / rank over the n_neighbors
 -- nearest neighbors of each point that belong to another cluster. Tied neighbors share their ranks
--- (_mean_reciprocal_rank). pairs: partition_no; the number row_no of a point; other_cluster, whether
--- a neighbor is in another cluster; its distance d; and reach, that of the last nearest neighbor.
+-- (_mean_reciprocal_rank). pairs: partition_no; row_no, the number of a point; other_cluster,
+-- whether a neighbor is in another cluster; its distance d; reach, that of the last nearest one.
 CREATE OR REPLACE MACRO clustereval._connectivities(pairs, distance, p, n_neighbors) AS TABLE
   WITH ties AS (
     SELECT
