@@ -108,10 +108,8 @@ def rows_under_names(
         )
         given = f'{node}, {cluster}, "{view}", {node}, {end}, weight := {weight}'
     if table in OF_DISTANCES:
-        node, cluster, end, weight = (
-            quoted_names[name] for name in ("id", "cluster", "label", "weight")
-        )
-        given = f'{node}, {cluster}, "{view}", {node}, {end}, {weight}'
+        node, cluster, end = (quoted_names[name] for name in ("id", "cluster", "label"))
+        given = f'{node}, {cluster}, "{view}", {node}, {end}, abs({node} - {end})'
         by += ", missing := 'drop'"
     call = f"clustereval.{table}({views}, {given}{by})"
     # The name of a column is a value there.

@@ -474,7 +474,8 @@ class MeasuredPoints:
             """Return one row per partition of the nearest neighbors `rows`."""
             i = rows["node"].rank("dense").to_numpy().astype(np.int64) - 1
             first = rows["partition_no"].to_numpy()[np.unique(i, return_index=True)[1]]
-            keys, is_other = rank_keys(rows["d"].to_numpy(), _AS_GIVEN), ~rows["is_within"].to_numpy()
+            keys = rank_keys(rows["d"].to_numpy(), _AS_GIVEN)
+            is_other = ~rows["is_within"].to_numpy()
             sums = neighbors_in_other_clusters(i, keys, is_other, n_neighbors, len(first))
             points = pl.DataFrame({"partition_no": first, "connectivity": sums}, schema=schema)
             return points.group_by("partition_no").agg(pl.col("connectivity").sum())

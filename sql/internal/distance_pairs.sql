@@ -6,7 +6,7 @@
 --     cluster are not used.
 --   * Points are numbered in the order of partitions and ids, so that the lower number of a pair
 --     has the lower id, and errors name the same pair in every engine.
---   * All statistics are computed from sums, one for each point and cluster. The pairs are streamed.
+--   * Statistics are computed from sums, one for each point and cluster. The pairs are streamed.
 
 ---------------------------------------------------------------------------------------------------
 -- Points and clusters
@@ -93,14 +93,14 @@ CREATE OR REPLACE MACRO clustereval._measured_row_counts(ids, clusters, tbl, par
 -- Pairs
 ---------------------------------------------------------------------------------------------------
 
--- One row per row of the user's table of pairs: partition_key, one, other and d. A second part of
--- the union has no rows; it gives the ends the type of the ids.
+-- One row per row of the user's table of pairs: __ce_partition, __ce_one, __ce_other and
+-- __ce_distance. A second part of the union has no rows; it gives the ends the type of the ids.
 CREATE OR REPLACE MACRO clustereval._pair_rows(
   tbl, id, pairs, "left", "right", distance, partition_by
 ) AS TABLE
   SELECT
-    partition_by AS partition_key, "left" AS one, "right" AS other,
-    TRY_CAST(distance AS DOUBLE) AS d
+    partition_by AS __ce_partition, "left" AS __ce_one, "right" AS __ce_other,
+    TRY_CAST(distance AS DOUBLE) AS __ce_distance
   FROM query_table(pairs)
   UNION ALL
   SELECT partition_by, id, id, 0.0 FROM query_table(tbl) WHERE FALSE;
@@ -117,12 +117,14 @@ CREATE OR REPLACE MACRO clustereval._measured_pairs(points, rows) AS TABLE
       GREATEST(point.node, partner.node) AS high,
       CASE WHEN point.node < partner.node THEN point.number ELSE partner.number END AS low_number,
       CASE WHEN point.node < partner.node THEN partner.number ELSE point.number END AS high_number,
-      given.d
+      given.__ce_distance AS d
     FROM query_table(rows) AS given
     JOIN query_table(points) AS point
-      ON point.id = given.one AND point.partition_key IS NOT DISTINCT FROM given.partition_key
+      ON point.id = given.__ce_one
+      AND point.partition_key IS NOT DISTINCT FROM given.__ce_partition
     JOIN query_table(points) AS partner
-      ON partner.id = given.other AND partner.partition_key IS NOT DISTINCT FROM given.partition_key
+      ON partner.id = given.__ce_other
+      AND partner.partition_key IS NOT DISTINCT FROM given.__ce_partition
   ),
   grouped AS (
     SELECT
@@ -175,8 +177,8 @@ CREATE OR REPLACE MACRO clustereval._pairs_of_points(points, sums) AS TABLE
     GROUP BY node
   ) AS total ON total.node = point.node;
 
--- Text of the error about a pair of the ids low_id and high_id with a fault (see _measured_pairs), or
--- without rows, as n_missing of n_expected pairs. least and most are its distances.
+-- Text of the error about a pair of the ids low_id and high_id with a fault (see _measured_pairs),
+-- or without rows, as n_missing of n_expected pairs. least and most are its distances.
 CREATE OR REPLACE MACRO clustereval._pair_message(
   fault, low_id, high_id, n_rows, least, most, n_missing, n_expected
 ) AS
@@ -232,11 +234,11 @@ CREATE OR REPLACE MACRO clustereval._check_pairs(points, rows, totals, missing) 
   suspect_rows AS (
     SELECT given.*
     FROM query_table(rows) AS given
-    JOIN suspect ON suspect.id = given.one
+    JOIN suspect ON suspect.id = given.__ce_one
     UNION ALL
     SELECT given.*
     FROM query_table(rows) AS given
-    JOIN suspect ON suspect.id = given.other AND given.one <> given.other
+    JOIN suspect ON suspect.id = given.__ce_other AND given.__ce_one <> given.__ce_other
   ),
   partners AS (
     SELECT point.*
@@ -286,13 +288,11 @@ CREATE OR REPLACE MACRO clustereval._measured_silhouettes(
 ) AS TABLE
   WITH target_distances AS (
     SELECT
-      sums.node AS row_no, sums.number, sums.target, cluster.n,
-      CASE
-        WHEN sums.target <> sums.number THEN sums.sum / cluster.n
-        ELSE sums.sum / NULLIF(cluster.n - 1, 0)
-      END AS distance
-    FROM query_table(sums) AS sums
-    JOIN query_table(clusters) AS cluster ON cluster.number = sums.target
+      own.node AS row_no, own.number, own.target, other.n,
+      own.sum / NULLIF(CASE WHEN own.target = own.number THEN other.n - 1 ELSE other.n END, 0)
+        AS distance
+    FROM query_table(sums) AS own
+    JOIN query_table(clusters) AS other ON other.number = own.target
   ),
   means AS (
     SELECT * FROM clustereval._own_and_other_means(target_distances, "between")
@@ -320,15 +320,15 @@ CREATE OR REPLACE MACRO clustereval._measured_silhouettes(
 CREATE OR REPLACE MACRO clustereval._measured_extremes(totals, sums, clusters) AS TABLE
   WITH linkages AS (
     SELECT
-      own.partition_no, sums.number AS one, sums.target AS other,
-      MAX(sums.farthest) AS complete,
-      MIN(sums.nearest) AS nearest,
-      clustereval._compensated_sum(sums.sum) AS sum,
-      MAX(sums.nearest) AS hausdorff
-    FROM query_table(sums) AS sums
-    JOIN query_table(clusters) AS own ON own.number = sums.number
-    WHERE sums.n_pairs > 0
-    GROUP BY own.partition_no, sums.number, sums.target
+      own.partition_no, point.number AS one, point.target AS other,
+      MAX(point.farthest) AS complete,
+      MIN(point.nearest) AS nearest,
+      clustereval._compensated_sum(point.sum) AS sum,
+      MAX(point.nearest) AS hausdorff
+    FROM query_table(sums) AS point
+    JOIN query_table(clusters) AS own ON own.number = point.number
+    WHERE point.n_pairs > 0
+    GROUP BY own.partition_no, point.number, point.target
   ),
   extremes AS (
     SELECT
@@ -426,7 +426,9 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples_from_distances(
     SELECT *
     FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
   ),
-  __ce_pairs AS NOT MATERIALIZED (SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)),
+  __ce_pairs AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)
+  ),
   __ce_sums AS MATERIALIZED (SELECT * FROM clustereval._measured_sums(__ce_pairs)),
   __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
   __ce_check AS (
@@ -481,7 +483,9 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters_from_distances(
     SELECT *
     FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
   ),
-  __ce_pairs AS NOT MATERIALIZED (SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)),
+  __ce_pairs AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)
+  ),
   __ce_sums AS MATERIALIZED (SELECT * FROM clustereval._measured_sums(__ce_pairs)),
   __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
   __ce_check AS (
@@ -542,7 +546,9 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score_from_distances(
     SELECT *
     FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
   ),
-  __ce_pairs AS NOT MATERIALIZED (SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)),
+  __ce_pairs AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)
+  ),
   __ce_sums AS MATERIALIZED (SELECT * FROM clustereval._measured_sums(__ce_pairs)),
   __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
   __ce_check AS (
@@ -607,7 +613,9 @@ CREATE OR REPLACE MACRO clustereval.dunn_index_from_distances(
     SELECT *
     FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
   ),
-  __ce_pairs AS NOT MATERIALIZED (SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)),
+  __ce_pairs AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)
+  ),
   __ce_sums AS MATERIALIZED (SELECT * FROM clustereval._measured_sums(__ce_pairs)),
   __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
   __ce_check AS (

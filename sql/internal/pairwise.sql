@@ -297,13 +297,13 @@ CREATE OR REPLACE MACRO clustereval._pairwise_indices(
   counts, sizes, statistics, connectivities
 ) AS TABLE
   SELECT
-    counts.partition_key,
-    counts.total AS n,
-    counts.n_dropped,
-    counts.n_noise,
-    counts.n_clusters,
-    clustereval._widen(COALESCE(sizes.n_within, 0)) AS n_within_pairs,
-    clustereval._widen(COALESCE(sizes.n_between, 0)) AS n_between_pairs,
+    own.partition_key,
+    own.total AS n,
+    own.n_dropped,
+    own.n_noise,
+    own.n_clusters,
+    clustereval._widen(COALESCE(size.n_within, 0)) AS n_within_pairs,
+    clustereval._widen(COALESCE(size.n_between, 0)) AS n_between_pairs,
     CASE
       WHEN pairs.least_key < pairs.greatest_key
       THEN pairs.within_minus_least / pairs.greatest_minus_least
@@ -328,16 +328,16 @@ CREATE OR REPLACE MACRO clustereval._pairwise_indices(
       * sqrt(pairs.n_within * pairs.n_between)
       / (pairs.n_within + pairs.n_between) AS point_biserial,
     CASE
-      WHEN counts.total < 2 THEN NULL
-      WHEN counts.n_clusters = 1 THEN 0.0
-      ELSE connectivities.connectivity
+      WHEN own.total < 2 THEN NULL
+      WHEN own.n_clusters = 1 THEN 0.0
+      ELSE neighbor.connectivity
     END AS connectivity
-  FROM query_table(counts) AS counts
-  LEFT JOIN query_table(sizes) AS sizes
-    ON sizes.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN query_table(statistics) AS pairs ON pairs.partition_no = sizes.partition_no
-  LEFT JOIN query_table(connectivities) AS connectivities
-    ON connectivities.partition_no = sizes.partition_no;
+  FROM query_table(counts) AS own
+  LEFT JOIN query_table(sizes) AS size
+    ON size.partition_key IS NOT DISTINCT FROM own.partition_key
+  LEFT JOIN query_table(statistics) AS pairs ON pairs.partition_no = size.partition_no
+  LEFT JOIN query_table(connectivities) AS neighbor
+    ON neighbor.partition_no = size.partition_no;
 
 ---------------------------------------------------------------------------------------------------
 -- Linkages of pairs of clusters, for dunn_index
