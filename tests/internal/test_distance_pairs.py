@@ -388,8 +388,10 @@ def more_rows(*rows: tuple[Any, ...]) -> pl.DataFrame:
 FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
     "missing": (
         LINE[1].filter(pl.col("right") != "d").sort("right", descending=True),
-        "pairs: expected a row for each two ids of a partition, got none for 3 of 6 pairs, such "
-        "as a and d; add them, or set missing to 'drop'",
+        (
+            "pairs: expected a row for each two ids of a partition, got none for 3 of 6 pairs, such "
+            "as a and d; add them, or set missing to 'drop'"
+        ),
     ),
     "none at all": (LINE[1].clear(), "got none for 6 of 6 pairs, such as a and b; add"),
     "other ids": (
@@ -398,8 +400,10 @@ FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
     ),
     "negative": (
         replaced("b", "d", -1.5),
-        "distance: expected finite numbers >= 0, got -1.5 for b and d; correct it, or leave out "
-        "the row and set missing to 'drop'",
+        (
+            "distance: expected finite numbers >= 0, got -1.5 for b and d; correct it, or leave out "
+            "the row and set missing to 'drop'"
+        ),
     ),
     "NULL": (replaced("b", "c", None), "got NULL for b and c; correct it"),
     "NaN": (replaced("a", "c", float("nan")), "got nan for a and c; correct it"),
@@ -428,8 +432,10 @@ FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
     ),
     "overflow": (
         LINE[1].with_columns(distance=1e308),
-        "distance: expected distances with a finite sum over all pairs, got a sum that overflows; "
-        "divide all distances by the same number",
+        (
+            "distance: expected distances with a finite sum over all pairs, got a sum that overflows; "
+            "divide all distances by the same number"
+        ),
     ),
 }
 
