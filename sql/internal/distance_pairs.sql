@@ -105,26 +105,35 @@ CREATE OR REPLACE MACRO clustereval._pair_rows(
   UNION ALL
   SELECT partition_by, id, id, 0.0 FROM query_table(tbl) WHERE FALSE;
 
+-- One row per row of pairs whose ids are both points: one and other, the numbers of the points;
+-- one_number and other_number, those of their clusters; and d. The zeros of points to themselves
+-- are left out. points: rows of _measured_nodes; rows: rows of _pair_rows.
+CREATE OR REPLACE MACRO clustereval._located_rows(points, rows) AS TABLE
+  SELECT
+    point.node AS one, partner.node AS other, point.number AS one_number,
+    partner.number AS other_number, given.__ce_distance AS d
+  FROM query_table(rows) AS given
+  JOIN query_table(points) AS point
+    ON point.id = given.__ce_one
+    AND point.partition_key IS NOT DISTINCT FROM given.__ce_partition
+  JOIN query_table(points) AS partner
+    ON partner.id = given.__ce_other
+    AND partner.partition_key IS NOT DISTINCT FROM given.__ce_partition
+  WHERE point.node <> partner.node OR given.__ce_distance IS DISTINCT FROM 0.0;
+
 -- One row per pair of points, or of a point with itself: low and high, the numbers of the points;
 -- low_number and high_number, those of their clusters; d, the distance; and fault, what is wrong:
 -- 1 if a distance is not a finite number >= 0, 2 if that of a point to itself is not 0, 3 for more
--- than two rows, 4 for two different distances; NULL if nothing is. points: rows of
--- _measured_nodes; rows: rows of _pair_rows.
-CREATE OR REPLACE MACRO clustereval._measured_pairs(points, rows) AS TABLE
+-- than two rows, 4 for two different distances; NULL if nothing is. located: rows of
+-- _located_rows.
+CREATE OR REPLACE MACRO clustereval._measured_pairs(located) AS TABLE
   WITH measured AS (
     SELECT
-      LEAST(point.node, partner.node) AS low,
-      GREATEST(point.node, partner.node) AS high,
-      CASE WHEN point.node < partner.node THEN point.number ELSE partner.number END AS low_number,
-      CASE WHEN point.node < partner.node THEN partner.number ELSE point.number END AS high_number,
-      given.__ce_distance AS d
-    FROM query_table(rows) AS given
-    JOIN query_table(points) AS point
-      ON point.id = given.__ce_one
-      AND point.partition_key IS NOT DISTINCT FROM given.__ce_partition
-    JOIN query_table(points) AS partner
-      ON partner.id = given.__ce_other
-      AND partner.partition_key IS NOT DISTINCT FROM given.__ce_partition
+      LEAST(one, other) AS low, GREATEST(one, other) AS high,
+      CASE WHEN one < other THEN one_number ELSE other_number END AS low_number,
+      CASE WHEN one < other THEN other_number ELSE one_number END AS high_number,
+      d
+    FROM query_table(located)
   ),
   grouped AS (
     SELECT
@@ -138,12 +147,15 @@ CREATE OR REPLACE MACRO clustereval._measured_pairs(points, rows) AS TABLE
     CASE WHEN least < most THEN least / 2 + most / 2 ELSE least END AS d,
     CASE
       WHEN n_known < n_rows OR least < 0 OR NOT isfinite(most) THEN 1
-      WHEN low = high THEN CASE WHEN most > 0 THEN 2 END
+      WHEN low = high THEN 2
       WHEN n_rows > 2 THEN 3
       -- Distances computed in both directions may differ by rounding errors.
       WHEN most - least > 1e-9 * most THEN 4
     END AS fault
   FROM grouped;
+
+-- A number below 2^32 that stands for the point `node` in sums.
+CREATE OR REPLACE MACRO clustereval._point_mark(node) AS CAST(hash(node) >> 32 AS BIGINT);
 
 -- One row per point (node) and cluster to which it has distances (target): number of its own
 -- cluster, n_pairs, and the sum, the smallest (nearest) and the largest (farthest) of the
@@ -162,6 +174,89 @@ CREATE OR REPLACE MACRO clustereval._measured_sums(pairs) AS TABLE
   FROM query_table(pairs)
   CROSS JOIN (VALUES (0), (1)) AS ends (side)
   GROUP BY ALL;
+
+-- The rows of _measured_sums without first_fault, from rows that are not grouped by pair, and
+-- is_clean: whether the rows of the point and the cluster are surely those of all pairs, each once,
+-- or each once in both directions with the same distance. Sums of hashes tell which points the rows
+-- belong to. located: rows of _located_rows; points: rows of _measured_nodes.
+CREATE OR REPLACE MACRO clustereval._streamed_sums(located, points) AS TABLE
+  WITH grouped AS (
+    SELECT
+      CASE side WHEN 0 THEN one ELSE other END AS node,
+      CASE side WHEN 0 THEN one_number ELSE other_number END AS number,
+      CASE side WHEN 0 THEN other_number ELSE one_number END AS target,
+      COUNT(*) AS n_rows,
+      COUNT(d) AS n_known,
+      SUM(1 - side) AS n_first,
+      SUM(clustereval._point_mark(CASE side WHEN 0 THEN other ELSE one END)) AS marks,
+      SUM(
+        CASE side WHEN 0 THEN clustereval._point_mark(other) ELSE 0 END
+      ) AS first_marks,
+      bit_xor(hash(CASE side WHEN 0 THEN other ELSE one END, d)) AS differences,
+      clustereval._compensated_sum(d) AS sum,
+      MIN(d) AS nearest,
+      MAX(d) AS farthest
+    FROM query_table(located)
+    CROSS JOIN (VALUES (0), (1)) AS ends (side)
+    GROUP BY ALL
+  ),
+  marks AS (
+    SELECT number, COUNT(*) AS n, SUM(clustereval._point_mark(node)) AS marks
+    FROM query_table(points)
+    GROUP BY number
+  ),
+  expected AS (
+    SELECT
+      own.*,
+      other.n - CASE WHEN own.number = own.target THEN 1 ELSE 0 END AS n_others,
+      other.marks - CASE
+        WHEN own.number = own.target THEN clustereval._point_mark(own.node) ELSE 0
+      END AS other_marks
+    FROM grouped AS own
+    JOIN marks AS other ON other.number = own.target
+  )
+  SELECT
+    node, number, target, n_others AS n_pairs,
+    CASE WHEN n_rows = n_others THEN sum ELSE sum / 2 END AS sum,
+    nearest, farthest,
+    n_known = n_rows AND nearest >= 0 AND isfinite(farthest) AND COALESCE(
+      CASE n_rows
+        WHEN n_others THEN marks = other_marks
+        WHEN 2 * n_others
+        THEN n_first = n_others AND first_marks = other_marks AND marks = 2 * other_marks
+          AND differences = 0
+      END,
+      FALSE
+    ) AS is_clean
+  FROM expected;
+
+-- The rows of _measured_sums. Pairs of points are grouped, which takes memory, only between
+-- clusters with rows that are not clean. located: rows of _located_rows.
+CREATE OR REPLACE MACRO clustereval._sums_of_rows(located, points) AS TABLE
+  WITH streamed AS MATERIALIZED (
+    SELECT * FROM clustereval._streamed_sums(located, points)
+  ),
+  suspects AS MATERIALIZED (
+    SELECT DISTINCT LEAST(number, target) AS low_number, GREATEST(number, target) AS high_number
+    FROM streamed
+    WHERE NOT is_clean
+  ),
+  suspect_rows AS (
+    SELECT given.*
+    FROM query_table(located) AS given
+    SEMI JOIN suspects
+      ON suspects.low_number = LEAST(given.one_number, given.other_number)
+      AND suspects.high_number = GREATEST(given.one_number, given.other_number)
+  ),
+  suspect_pairs AS (SELECT * FROM clustereval._measured_pairs(suspect_rows))
+  SELECT node, number, target, n_pairs, sum, nearest, farthest, first_fault
+  FROM clustereval._measured_sums(suspect_pairs)
+  UNION ALL
+  SELECT node, number, target, n_pairs, sum, nearest, farthest, NULL
+  FROM streamed
+  ANTI JOIN suspects
+    ON suspects.low_number = LEAST(streamed.number, streamed.target)
+    AND suspects.high_number = GREATEST(streamed.number, streamed.target);
 
 -- One row per point: the columns of _measured_nodes; n_pairs; n_lower, with points of lower number;
 -- sum of its distances; and first_fault of its pairs.
@@ -245,7 +340,8 @@ CREATE OR REPLACE MACRO clustereval._check_pairs(points, rows, totals, missing) 
     FROM query_table(points) AS point
     JOIN suspect ON suspect.partition_no = point.partition_no
   ),
-  suspect_pairs AS (SELECT * FROM clustereval._measured_pairs(partners, suspect_rows)),
+  suspect_located AS (SELECT * FROM clustereval._located_rows(partners, suspect_rows)),
+  suspect_pairs AS (SELECT * FROM clustereval._measured_pairs(suspect_located)),
   named AS (
     SELECT
       MIN(suspect.id) AS low_id,
@@ -426,10 +522,12 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples_from_distances(
     SELECT *
     FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
   ),
-  __ce_pairs AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)
+  __ce_located AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._located_rows(__ce_points, __ce_rows)
   ),
-  __ce_sums AS MATERIALIZED (SELECT * FROM clustereval._measured_sums(__ce_pairs)),
+  __ce_sums AS MATERIALIZED (
+    SELECT * FROM clustereval._sums_of_rows(__ce_located, __ce_points)
+  ),
   __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
   __ce_check AS (
     SELECT * FROM clustereval._check_pairs(__ce_points, __ce_rows, __ce_totals, missing)
@@ -483,10 +581,12 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters_from_distances(
     SELECT *
     FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
   ),
-  __ce_pairs AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)
+  __ce_located AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._located_rows(__ce_points, __ce_rows)
   ),
-  __ce_sums AS MATERIALIZED (SELECT * FROM clustereval._measured_sums(__ce_pairs)),
+  __ce_sums AS MATERIALIZED (
+    SELECT * FROM clustereval._sums_of_rows(__ce_located, __ce_points)
+  ),
   __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
   __ce_check AS (
     SELECT * FROM clustereval._check_pairs(__ce_points, __ce_rows, __ce_totals, missing)
@@ -546,10 +646,12 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score_from_distances(
     SELECT *
     FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
   ),
-  __ce_pairs AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)
+  __ce_located AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._located_rows(__ce_points, __ce_rows)
   ),
-  __ce_sums AS MATERIALIZED (SELECT * FROM clustereval._measured_sums(__ce_pairs)),
+  __ce_sums AS MATERIALIZED (
+    SELECT * FROM clustereval._sums_of_rows(__ce_located, __ce_points)
+  ),
   __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
   __ce_check AS (
     SELECT * FROM clustereval._check_pairs(__ce_points, __ce_rows, __ce_totals, missing)
@@ -613,10 +715,12 @@ CREATE OR REPLACE MACRO clustereval.dunn_index_from_distances(
     SELECT *
     FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
   ),
-  __ce_pairs AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)
+  __ce_located AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._located_rows(__ce_points, __ce_rows)
   ),
-  __ce_sums AS MATERIALIZED (SELECT * FROM clustereval._measured_sums(__ce_pairs)),
+  __ce_sums AS MATERIALIZED (
+    SELECT * FROM clustereval._sums_of_rows(__ce_located, __ce_points)
+  ),
   __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
   __ce_check AS (
     SELECT * FROM clustereval._check_pairs(__ce_points, __ce_rows, __ce_totals, missing)
@@ -666,7 +770,10 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report_from_distances(
     SELECT *
     FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
   ),
-  __ce_pairs AS MATERIALIZED (SELECT * FROM clustereval._measured_pairs(__ce_points, __ce_rows)),
+  __ce_located AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._located_rows(__ce_points, __ce_rows)
+  ),
+  __ce_pairs AS MATERIALIZED (SELECT * FROM clustereval._measured_pairs(__ce_located)),
   __ce_sums AS MATERIALIZED (SELECT * FROM clustereval._measured_sums(__ce_pairs)),
   __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
   __ce_check AS (
