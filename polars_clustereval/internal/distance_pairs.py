@@ -18,9 +18,9 @@ import polars as pl
 
 from polars_clustereval.base.checks import (
     check_choice,
-    raise_on_collect,
     show_value,
 )
+from polars_clustereval.base.deferral import collect_all_now, collect_now
 from polars_clustereval.base.exact import ratio, to_double
 from polars_clustereval.base.frames import (
     aggregate_by,
@@ -116,6 +116,18 @@ def _fault_message(pair: dict[str, Any], low_id: object, high_id: object) -> str
             )
 
 
+def _mark(node: pl.Expr) -> pl.Expr:
+    """Return a number below 2^32 that stands for a point in sums."""
+    return (node.hash() // _POINTS).cast(pl.Int64)
+
+
+def _total_points(points: pl.LazyFrame, sums: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the points with n_pairs, sum and first_fault of their pairs."""
+    totals = sums.group_by("node").agg(pl.col("n_pairs", "sum").sum(), pl.col("first_fault").min())
+    rows = join_small(points, ["node"], totals, how="left")
+    return rows.with_columns(pl.col("n_pairs").fill_null(0)).cache()
+
+
 # ----------------------------------------------------------------------------------------------
 # Points, pairs and sums
 # ----------------------------------------------------------------------------------------------
@@ -139,9 +151,9 @@ class MeasuredPoints:
 
     @cached_property
     def _ordered(self) -> pl.LazyFrame:
-        """The nodes of the graph, numbered in the order of partitions and ids."""
+        """The nodes of the graph, numbered in the order of partitions and ids, in memory."""
         nodes = self.graph.nodes.drop("node").sort(*self.keys, "id", nulls_last=True)
-        return nodes.with_row_index("node").cache()
+        return collect_now(nodes.with_row_index("node")).lazy()
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
@@ -178,86 +190,200 @@ class MeasuredPoints:
         return rows.sort("node").cache()
 
     @cached_property
-    def pairs(self) -> pl.LazyFrame:
-        """One row per pair of points, or of a point with itself, with its distance d and fault.
+    def located(self) -> pl.LazyFrame:
+        """One row per row of pairs whose ids are both points, with the distance d.
+
+        one and other are the numbers of the points, and of_one and of_other those of their
+        clusters. The zeros of points to themselves are left out.
+        """
+        rows = self.graph.ends.rename({"weight": "d"})
+        for end, node in (("left", "one"), ("right", "other")):
+            names = {"id": end, "node": node, "number": f"of_{node}"}
+            points = self.points.select(*self.keys, *names).rename(names)
+            rows = join_small(rows, [*self.keys, end], points)
+        is_zero = (pl.col("one") == pl.col("other")) & (pl.col("d") == 0)
+        return rows.filter(~is_zero.fill_null(False)).select(
+            "one", "other", "of_one", "of_other", "d"
+        )
+
+    @cached_property
+    def _streamed_sums(self) -> pl.DataFrame:
+        """The rows of sums without first_fault, from rows that are not grouped by pair.
+
+        is_clean tells whether the rows of the point and the cluster are surely those of all pairs,
+        each once, or each once in both directions with the same distance. Sums of hashes tell which
+        points the rows belong to. n_rows is the number of rows.
+        """
+        d = pl.col("d")
+        sides = [
+            self.located.group_by(node=node, number=f"of_{node}", target=f"of_{partner}").agg(
+                n_rows=pl.len().cast(pl.Int64),
+                n_known=d.count(),
+                marks=_mark(pl.col(partner)).sum(),
+                values=(d.hash() + pl.col(partner).hash()).hash().bitwise_xor(),
+                sum=d.sum(),
+                nearest=d.min(),
+                farthest=d.nan_max(),
+            )
+            for node, partner in (("one", "other"), ("other", "one"))
+        ]
+        first, second = collect_all_now(sides)
+        rows = pl.concat([first.with_columns(is_first=True), second.with_columns(is_first=False)])
+        of_first = pl.when("is_first")
+        sums = rows.group_by("node", "number", "target").agg(
+            pl.col("n_rows", "n_known", "marks", "sum").sum(),
+            n_first=of_first.then("n_rows").sum(),
+            first_marks=of_first.then("marks").sum(),
+            difference=pl.col("values").bitwise_xor(),
+            nearest=pl.col("nearest").min(),
+            farthest=pl.col("farthest").nan_max(),
+        )
+        mark, is_own = _mark(pl.col("node")), pl.col("number") == pl.col("target")
+        clusters = self.points.group_by(target="number").agg(
+            pl.col("n").first().alias("n_pairs"), mark.sum().alias("all_marks")
+        )
+        table = join_small(sums.lazy(), ["target"], clusters).with_columns(
+            pl.col("n_pairs") - is_own.cast(pl.Int64),
+            pl.col("all_marks") - pl.when(is_own).then(mark).otherwise(0),
+        )
+        n, n_rows, marks = pl.col("n_pairs"), pl.col("n_rows"), pl.col("marks")
+        is_once = (n_rows == n) & (marks == pl.col("all_marks"))
+        is_twice = (
+            (n_rows == 2 * n)
+            & (marks == 2 * pl.col("all_marks"))
+            & (pl.col("n_first") == n)
+            & (pl.col("first_marks") == pl.col("all_marks"))
+            & (pl.col("difference") == 0)
+        )
+        are_numbers = (
+            (pl.col("n_known") == n_rows)
+            & (pl.col("nearest") >= 0)
+            & pl.col("farthest").is_finite()
+        )
+        return table.with_columns(
+            pl.when(is_once).then("sum").otherwise(pl.col("sum") / 2).alias("sum"),
+            is_clean=(are_numbers & (is_once | is_twice)).fill_null(False),
+        ).collect()
+
+    def group_pairs(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Return one row per pair in rows of `located`, with its distance d and fault.
 
         low and high are the numbers of the points, and low_number and high_number those of their
-        clusters. least and most are the distances of the rows of the pair.
+        clusters. least and most are the distances of the n_rows rows of the pair.
         """
-        rows = self.graph.ends
-        for end, node, number in (("left", "one", "of_one"), ("right", "two", "of_two")):
-            points = self.points.select(
-                *self.keys,
-                pl.col("id").alias(end),
-                pl.col("node").alias(node),
-                pl.col("number").alias(number),
-            )
-            rows = join_small(rows, [*self.keys, end], points)
-        one, two = pl.col("one"), pl.col("two")
-        low = pl.min_horizontal(one, two).cast(pl.UInt64)
-        rows = rows.select(
-            "weight",
-            pair=low * _POINTS + pl.max_horizontal(one, two),
-            low_number=pl.when(one < two).then("of_one").otherwise("of_two"),
-            high_number=pl.when(one < two).then("of_two").otherwise("of_one"),
+        one, other = pl.col("one"), pl.col("other")
+        low = pl.min_horizontal(one, other).cast(pl.UInt64)
+        packed = rows.select(
+            "d",
+            pair=low * _POINTS + pl.max_horizontal(one, other),
+            low_number=pl.when(one < other).then("of_one").otherwise("of_other"),
+            high_number=pl.when(one < other).then("of_other").otherwise("of_one"),
         )
-        d, least, most = pl.col("weight"), pl.col("least"), pl.col("most")
-        pairs = rows.group_by("pair").agg(
+        d, least, most = pl.col("d"), pl.col("least"), pl.col("most")
+        pairs = packed.group_by("pair").agg(
             pl.col("low_number", "high_number").first(),
             least=d.min(),
             most=d.nan_max(),
             n_rows=pl.len(),
             n_known=d.count(),
         )
-        pairs = pairs.with_columns(
+        return pairs.with_columns(
             low=(pl.col("pair") // _POINTS).cast(pl.UInt32),
             high=(pl.col("pair") % _POINTS).cast(pl.UInt32),
             d=pl.when(least < most).then(least / 2 + most / 2).otherwise(least),
-        )
-        return pairs.with_columns(fault=_pair_fault()).cache()
+        ).with_columns(fault=_pair_fault())
 
     @cached_property
     def sums(self) -> pl.LazyFrame:
-        """One row per point (node) and cluster to which it has distances (target), sorted.
+        """One row per point (node) and cluster to which it has distances (target), in memory.
 
         number is its own cluster. n_pairs, sum, nearest and farthest describe the distances.
-        first_fault is the first pair with a fault.
+        Raises an error if a pair has a fault, if pairs are missing, or if the sum of the distances
+        may overflow. Pairs are grouped, which takes memory, only between clusters with rows that
+        are not clean.
         """
-        shared = ("d", "pair", "fault")
-        sides = [("low", "low_number", "high_number"), ("high", "high_number", "low_number")]
-        ends = pl.concat(
-            [
-                self.pairs.select(
-                    *shared,
-                    node=node,
-                    number=number,
-                    target=target,
-                    is_pair=pl.col("low") < pl.col("high"),
-                )
-                for node, number, target in sides
-            ]
+        numbers = pl.col("number"), pl.col("target")
+        block = {"low": pl.min_horizontal(*numbers), "high": pl.max_horizontal(*numbers)}
+        streamed = self._streamed_sums.with_columns(**block)
+        suspects = streamed.filter(~pl.col("is_clean")).select("low", "high").unique()
+        columns = ("node", "number", "target", "n_pairs", "sum", "nearest", "farthest")
+        clean = streamed.join(suspects, on=["low", "high"], how="anti").select(columns)
+        if suspects.is_empty():
+            return self._checked_sums(clean.with_columns(first_fault=pl.lit(None, pl.UInt64)))
+        ends = pl.min_horizontal("of_one", "of_other"), pl.max_horizontal("of_one", "of_other")
+        rows = self.located.join(
+            suspects.lazy(), left_on=list(ends), right_on=["low", "high"], how="semi"
         )
+        pairs = collect_now(self.group_pairs(rows))
+        sides = (("low", "low_number", "high_number"), ("high", "high_number", "low_number"))
         d = pl.col("d")
-        return (
-            ends.group_by("node", "number", "target")
-            .agg(
-                n_pairs=pl.col("is_pair").sum().cast(pl.Int64),
+        found = [
+            pairs.group_by(node=node, number=number, target=target).agg(
+                n_pairs=(pl.col("low") < pl.col("high")).sum().cast(pl.Int64),
                 sum=d.sum(),
                 nearest=d.min(),
                 farthest=d.max(),
                 first_fault=pl.when(pl.col("fault").is_not_null()).then("pair").min(),
             )
-            .cache()
+            for node, number, target in sides
+        ]
+        grouped = pl.concat(found).group_by("node", "number", "target")
+        sums = grouped.agg(
+            pl.col("n_pairs", "sum").sum(),
+            pl.col("nearest").min(),
+            pl.col("farthest").max(),
+            pl.col("first_fault").min(),
         )
+        return self._checked_sums(
+            pl.concat([clean.with_columns(first_fault=pl.lit(None, pl.UInt64)), sums])
+        )
+
+    def _checked_sums(self, sums: pl.DataFrame) -> pl.LazyFrame:
+        """Return `sums`, or raise the error of the first pair that has a fault or is missing."""
+        totals = _total_points(self.points, sums.lazy())
+        n_others, node = pl.col("total") - 1, pl.col("node")
+        facts = totals.select(
+            first_fault=pl.col("first_fault").min(),
+            lonely=node.filter(pl.col("n_pairs") < n_others).min(),
+            n_missing=(n_others - pl.col("n_pairs")).sum() // 2,
+            n_expected=n_others.sum() // 2,
+            is_infinite=(~(2 * pl.col("sum") * pl.col("total")).is_finite()).any(),
+        )
+        first, lonely, n_missing, n_expected, is_infinite = facts.collect().row(0)
+        if first is not None:
+            low, high = divmod(first, _POINTS)
+            pair = self._pairs_of(low).filter(pair=first).row(0, named=True)
+            raise ClusterEvalError(_fault_message(pair, self._id(low), self._id(high)))
+        if lonely is not None and self.missing == "error":
+            found = self._pairs_of(lonely).filter(low=lonely).select(node="high")
+            last = self.points.filter(node=lonely).select("last_node").collect().item()
+            others = self.points.filter(node.is_between(lonely + 1, last)).collect()
+            other = others.join(found, on="node", how="anti")["node"].min()
+            raise ClusterEvalError(
+                f"pairs: expected a row for each two ids of a partition, got none for {n_missing} "
+                f"of {n_expected} pairs, such as {show_value(self._id(lonely))} and "
+                f"{show_value(self._id(other))}; add them, or set missing to 'drop'"
+            )
+        if is_infinite:
+            raise ClusterEvalError(
+                "distance: expected distances with a finite sum over all pairs, got a sum that "
+                "overflows; divide all distances by the same number"
+            )
+        return sums.lazy()
+
+    def _pairs_of(self, node: int) -> pl.DataFrame:
+        """Return the pairs of one point."""
+        is_end = (pl.col("one") == node) | (pl.col("other") == node)
+        return collect_now(self.group_pairs(self.located.filter(is_end)))
+
+    def _id(self, node: Any) -> object:
+        """Return the id of a point."""
+        return self.points.filter(node=node).select("id").collect().item()
 
     @cached_property
     def totals(self) -> pl.LazyFrame:
-        """The points with n_pairs, sum and first_fault of their pairs."""
-        sums = self.sums.group_by("node").agg(
-            pl.col("n_pairs", "sum").sum(), pl.col("first_fault").min()
-        )
-        rows = join_small(self.points, ["node"], sums, how="left")
-        return rows.with_columns(pl.col("n_pairs").fill_null(0)).cache()
+        """The points with n_pairs and sum of their pairs."""
+        return _total_points(self.points, self.sums)
 
     def to_result(
         self,
@@ -267,56 +393,10 @@ class MeasuredPoints:
         order: Sequence[str],
         metrics: Sequence[str] | None = None,
     ) -> Frame:
-        """Return the columns of rows, sorted by the columns `order`, as the user's frame.
-
-        Collecting it raises an error if a pair has a fault, if pairs are missing, or if the sum of
-        the distances may overflow.
-        """
-        n_others, node = pl.col("total") - 1, pl.col("node")
-        facts = self.totals.select(
-            first_fault=pl.col("first_fault").min(),
-            lonely=node.filter(pl.col("n_pairs") < n_others).min(),
-            n_missing=(n_others - pl.col("n_pairs")).sum() // 2,
-            n_expected=n_others.sum() // 2,
-            is_infinite=(~(2 * pl.col("sum") * pl.col("total")).is_finite()).any(),
-        )
-        rows = raise_on_collect(rows, facts, self._check_pairs)
+        """Return the columns of rows, sorted by the columns `order`, as the user's frame."""
         if order:
             rows = rows.sort(order, nulls_last=True)
-        rows = rows.select(*self.keys, *columns)
-        # Polars would skip the check if no row passed a filter of the user.
-        rows = map_whole(rows, lambda whole: whole, rows.collect_schema())
-        return to_user_frame(frame, rows, self.graph.keys, metrics)
-
-    def _id(self, node: int) -> object:
-        """Return the id of a point."""
-        return self.points.filter(node=node).select("id").collect().item()
-
-    def _check_pairs(self, facts: pl.DataFrame) -> None:
-        """Raise the error of the first pair that has a fault or is missing, if any."""
-        first, lonely, n_missing, n_expected, is_infinite = facts.row(0)
-        if first is not None:
-            low, high = divmod(first, _POINTS)
-            pair = self.pairs.filter(pair=first).collect().row(0, named=True)
-            raise ClusterEvalError(_fault_message(pair, self._id(low), self._id(high)))
-        if lonely is not None and self.missing == "error":
-            found = self.pairs.filter(pl.col("low") == lonely).select(node="high")
-            row = self.points.filter(pl.col("node") == lonely).collect().row(0, named=True)
-            others = self.points.filter(
-                (pl.col("node") > lonely) & (pl.col("node") <= row["last_node"])
-            )
-            other = others.join(found, on="node", how="anti").select(pl.col("node").min())
-            raise ClusterEvalError(
-                f"pairs: expected a row for each two ids of a partition, got none for {n_missing} "
-                f"of {n_expected} pairs, such as {show_value(row['id'])} and "
-                f"{show_value(self._id(other.collect().item()))}; add them, or set missing to "
-                "'drop'"
-            )
-        if is_infinite:
-            raise ClusterEvalError(
-                "distance: expected distances with a finite sum over all pairs, got a sum that "
-                "overflows; divide all distances by the same number"
-            )
+        return to_user_frame(frame, rows.select(*self.keys, *columns), self.graph.keys, metrics)
 
     @cached_property
     def whole_partitions(self) -> pl.LazyFrame:
@@ -420,17 +500,24 @@ class MeasuredPoints:
 
     @cached_property
     def ranked_pairs(self) -> pl.LazyFrame:
-        """The pairs of different points of partitions of which no pair is missing.
+        """The pairs of different points of partitions of which no pair is missing, in memory.
 
         is_within tells whether both points are in the same cluster.
         """
         columns = ("partition_no", "total", "n_clusters")
-        clusters = self.clusters.select(*columns, low_number="number")
-        pairs = self.pairs.filter(pl.col("low") < pl.col("high"))
-        rows = join_small(pairs, ["low_number"], clusters)
+        streamed, n_rows = self._streamed_sums, pl.col("n_rows")
+        if (
+            streamed["is_clean"].all()
+            and streamed.select((n_rows == pl.col("n_pairs")).all()).item()
+        ):
+            rows = self.located.rename({"one": "low", "other": "high", "of_one": "low_number"})
+            rows = rows.rename({"of_other": "high_number"})
+        else:
+            rows = self.group_pairs(self.located).filter(pl.col("low") < pl.col("high"))
+        rows = join_small(rows, ["low_number"], self.clusters.select(*columns, low_number="number"))
         rows = join_small(rows, ["partition_no"], self.whole_partitions)
         is_within = pl.col("low_number") == pl.col("high_number")
-        return rows.select(*columns, "low", "high", "d", is_within=is_within).cache()
+        return collect_now(rows.select(*columns, "low", "high", "d", is_within=is_within)).lazy()
 
     @cached_property
     def rank_statistics(self) -> pl.LazyFrame:
