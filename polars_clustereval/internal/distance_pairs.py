@@ -20,7 +20,7 @@ from polars_clustereval.base.checks import (
     check_choice,
     show_value,
 )
-from polars_clustereval.base.deferral import collect_all_now, collect_now
+from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.base.exact import ratio, to_double
 from polars_clustereval.base.frames import (
     aggregate_by,
@@ -227,7 +227,8 @@ class MeasuredPoints:
             )
             for node, partner in (("one", "other"), ("other", "one"))
         ]
-        first, second = collect_all_now(sides)
+        # If the two were collected together, the engine would hold all rows in memory.
+        first, second = (collect_now(side) for side in sides)
         rows = pl.concat([first.with_columns(is_first=True), second.with_columns(is_first=False)])
         of_first = pl.when("is_first")
         sums = rows.group_by("node", "number", "target").agg(
@@ -675,8 +676,9 @@ def silhouette_samples_from_distances(
 
     Notes
     -----
-    The pairs are read as a stream, and added up for each point and cluster. The engine groups the
-    rows by pair to find repeated pairs, which takes about 40 bytes of memory per pair.
+    The pairs are added up for each point and cluster, so their number is not limited by the memory.
+    Sums of hashes tell whether each pair has one row, or two equal rows, one for each direction.
+    Only pairs of clusters where this is not so are grouped, to find the faults.
     In SQL: ``FROM clustereval.silhouette_samples_from_distances(tbl, id, cluster, pairs, "left",
     "right", distance)``.
 
