@@ -144,6 +144,15 @@ def make_graph(n: int) -> list[Any]:
     return [nodes, "id", "cluster", edges, "left", "right"]
 
 
+def make_pairs(n: int) -> list[Any]:
+    """Return the arguments of points whose pairs have n rows, in ten clusters."""
+    count = round((2 * n) ** 0.5) + 1
+    points = pl.DataFrame({"id": np.arange(count), "cluster": np.arange(count) % CLUSTERS})
+    distances = np.random.default_rng(5).random(count * (count - 1) // 2)
+    pairs = ce.distances_from_matrix(distances)
+    return [points, "id", "cluster", pairs, "left", "right", "distance"]
+
+
 def make_curves(n: int) -> list[pl.DataFrame]:
     """Return a table of elbow with n rows, RUNS of each partition, and one of references."""
     curve = ce.elbow(make_sweep(START), VECTOR, "cluster", "k")
@@ -197,6 +206,7 @@ _CALLS: dict[Kind, Callable[[int], list[Any]]] = {
     ],
     "covers": lambda n: [make_labels(n), make_labels(n), "id", "label", "cluster"],
     "graph": make_graph,
+    "distances": make_pairs,
 }
 
 

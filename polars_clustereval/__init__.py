@@ -137,6 +137,14 @@ if TYPE_CHECKING:
     from .external.summary import external_summary
     from .internal.centroids import centroids
     from .internal.determinants import determinant_report
+    from .internal.distance_pairs import (
+        distances_from_matrix,
+        dunn_index_from_distances,
+        pairwise_report_from_distances,
+        silhouette_clusters_from_distances,
+        silhouette_samples_from_distances,
+        silhouette_score_from_distances,
+    )
     from .internal.dunn import cluster_diameters, dunn_index
     from .internal.findings import internal_findings
     from .internal.pairwise import pairwise_report
@@ -205,7 +213,9 @@ __all__ = [
     "cross_validation",
     "describe",
     "determinant_report",
+    "distances_from_matrix",
     "dunn_index",
+    "dunn_index_from_distances",
     "elbow",
     "element_centric_similarity",
     "entity_resolution_estimates",
@@ -267,6 +277,7 @@ __all__ = [
     "pair_precision",
     "pair_recall",
     "pairwise_report",
+    "pairwise_report_from_distances",
     "parse_vector",
     "permutation_test",
     "phi_index",
@@ -283,8 +294,11 @@ __all__ = [
     "run_transitions",
     "russell_rao_index",
     "silhouette_clusters",
+    "silhouette_clusters_from_distances",
     "silhouette_samples",
+    "silhouette_samples_from_distances",
     "silhouette_score",
+    "silhouette_score_from_distances",
     "sokal_sneath_1_index",
     "sokal_sneath_2_index",
     "southwood_index",
@@ -307,6 +321,7 @@ _MODULES = {
     **TABLES,
     "bundle": "macros",
     "describe": "catalogue",
+    "distances_from_matrix": "internal.distance_pairs",
     "parse_vector": "internal.vectors",
     "register": "macros",
     "to_sql": "dialects",

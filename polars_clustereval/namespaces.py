@@ -39,6 +39,13 @@ if TYPE_CHECKING:
     from .external.summary import external_summary
     from .internal.centroids import centroids
     from .internal.determinants import determinant_report
+    from .internal.distance_pairs import (
+        dunn_index_from_distances,
+        pairwise_report_from_distances,
+        silhouette_clusters_from_distances,
+        silhouette_samples_from_distances,
+        silhouette_score_from_distances,
+    )
     from .internal.dunn import cluster_diameters, dunn_index
     from .internal.findings import internal_findings
     from .internal.pairwise import pairwise_report
@@ -132,6 +139,11 @@ class ClusterEval:
         external_summary = _method(external_summary)
         centroids = _method(centroids)
         determinant_report = _method(determinant_report)
+        silhouette_samples_from_distances = _method(silhouette_samples_from_distances)
+        silhouette_clusters_from_distances = _method(silhouette_clusters_from_distances)
+        silhouette_score_from_distances = _method(silhouette_score_from_distances)
+        dunn_index_from_distances = _method(dunn_index_from_distances)
+        pairwise_report_from_distances = _method(pairwise_report_from_distances)
         cluster_diameters = _method(cluster_diameters)
         dunn_index = _method(dunn_index)
         internal_findings = _method(internal_findings)

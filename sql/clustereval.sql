@@ -44,6 +44,7 @@
 .read internal/extreme_pairs.sql
 .read internal/dunn.sql
 .read internal/pairwise.sql
+.read internal/distance_pairs.sql
 .read internal/report.sql
 .read internal/summary.sql
 .read internal/states.sql

@@ -494,6 +494,31 @@ COMMENT ON MACRO TABLE clustereval.dunn_index IS
 'error or its row is left out. Source: Dunn (1973), doi:10.1080/01969727308546046. Bezdek and Pal '
 '(1998), Some new indexes of cluster validity, doi:10.1109/3477.678624.';
 
+COMMENT ON MACRO TABLE clustereval.dunn_index_from_distances IS
+'Dunn''s index and its generalizations, from a table of distances between points. One row per '
+'partition, sorted. The columns are partition_key and the columns of dunn_index: n, n_dropped, '
+'n_noise, n_clusters, dunn_index, centroid_dunn_index, max_diameter, min_separation, and gdi_11 '
+'to gdi_63. The columns that need a centroid are NULL: centroid_dunn_index, gdi_4j, gdi_5j and '
+'gdi_i3. An index is also NULL for the same reasons as in dunn_index. With missing ''drop'', all '
+'indices of a partition are NULL if one of its pairs is missing. tbl: The points, one row per id. '
+'Rows without a cluster are left out, along with all of their pairs. id, cluster: The columns of '
+'tbl with the id and the cluster of each point. An id must not have more than one row with a '
+'cluster. pairs: The distances of all pairs of points in the same partition. Each pair has one '
+'row, or two rows with the same distance, such as one for each direction. Distances that differ '
+'by a relative error of at most 1e-9 count as the same, and their mean is used. A distance from '
+'an id to itself must be 0. Pairs are not used if one of their ids has no point. left, right: The '
+'columns of pairs with the two ids, which must have the same type as id. distance: The column of '
+'pairs with the distance, a finite number >= 0. partition_by: Columns in both tables that define '
+'the groups to evaluate separately. Only the pairs of points in the same partition are used. NULL '
+'is also a partition. noise: The cluster value that marks noise. noise_as (''cluster'', ''drop'', '
+'''singletons'', needed with noise): Whether noise is treated as an ordinary cluster, left out, '
+'or treated as one cluster per point. missing (''error'', ''drop''): What to do if pairs are '
+'missing. ''error'' raises an error that counts them. ''drop'' computes no silhouette for a point '
+'that lacks a pair, and averages the other silhouettes. In dunn_index_from_distances and '
+'pairwise_report_from_distances, all scores of a partition are NULL if one of its pairs is '
+'missing. Source: Dunn (1973), doi:10.1080/01969727308546046. Bezdek and Pal (1998), '
+'doi:10.1109/3477.678624.';
+
 COMMENT ON MACRO TABLE clustereval.elbow IS
 'Indices for choosing the number of clusters k, and the knee in the curve of ssw over k. One row '
 'per partition and k, sorted by partition and k. The first columns are partition_key and k. The '
@@ -1396,6 +1421,33 @@ COMMENT ON MACRO TABLE clustereval.pairwise_report IS
 'doi:10.1007/BF02293899; Handl, Knowles and Kell (2005), doi:10.1093/bioinformatics/bti517. The '
 'formulas are taken from the documentation of the R package clusterCrit.';
 
+COMMENT ON MACRO TABLE clustereval.pairwise_report_from_distances IS
+'Indices of the ranks of all distances, from a table of distances between points. One row per '
+'partition, sorted. The columns are partition_key and the columns of pairwise_report: n, '
+'n_dropped, n_noise, n_clusters, n_within_pairs, n_between_pairs, c_index, gamma, g_plus, tau, '
+'mcclain_rao, point_biserial and connectivity. Distances with the same first 12 digits are ties. '
+'An index is NULL for the same reasons as in pairwise_report. With missing ''drop'', all indices '
+'of a partition are NULL if one of its pairs is missing. tbl: The points, one row per id. Rows '
+'without a cluster are left out, along with all of their pairs. id, cluster: The columns of tbl '
+'with the id and the cluster of each point. An id must not have more than one row with a cluster. '
+'pairs: The distances of all pairs of points in the same partition. Each pair has one row, or two '
+'rows with the same distance, such as one for each direction. Distances that differ by a relative '
+'error of at most 1e-9 count as the same, and their mean is used. A distance from an id to itself '
+'must be 0. Pairs are not used if one of their ids has no point. left, right: The columns of '
+'pairs with the two ids, which must have the same type as id. distance: The column of pairs with '
+'the distance, a finite number >= 0. partition_by: Columns in both tables that define the groups '
+'to evaluate separately. Only the pairs of points in the same partition are used. NULL is also a '
+'partition. noise: The cluster value that marks noise. noise_as (''cluster'', ''drop'', '
+'''singletons'', needed with noise): Whether noise is treated as an ordinary cluster, left out, '
+'or treated as one cluster per point. n_neighbors: Number of nearest neighbors that connectivity '
+'uses for each point. Must be at least 1. If there are fewer other points, all of them are used. '
+'missing (''error'', ''drop''): What to do if pairs are missing. ''error'' raises an error that '
+'counts them. ''drop'' computes no silhouette for a point that lacks a pair, and averages the '
+'other silhouettes. In dunn_index_from_distances and pairwise_report_from_distances, all scores '
+'of a partition are NULL if one of its pairs is missing. Source: Hubert and Schultz (1976), Baker '
+'and Hubert (1975), McClain and Rao (1975), Milligan (1981), and Handl, Knowles and Kell (2005), '
+'as for pairwise_report.';
+
 COMMENT ON MACRO TABLE clustereval.prediction_strength IS
 'Prediction strength: the smallest share of a test cluster''s pairs confirmed by training data. '
 'For each cluster of the test data (label), compute the share of its pairs of rows that the '
@@ -1610,6 +1662,34 @@ COMMENT ON MACRO TABLE clustereval.silhouette_clusters IS
 'coordinate raises an error or its row is left out. Source: Rousseeuw (1987), '
 'doi:10.1016/0377-0427(87)90125-7. Gaido (2023), arXiv:2303.14102.';
 
+COMMENT ON MACRO TABLE clustereval.silhouette_clusters_from_distances IS
+'Mean silhouette of each cluster, from a table of distances between points. One row per cluster, '
+'sorted by partition and cluster. The columns are partition_key, cluster, n, a, b, silhouette and '
+'std_error, as in silhouette_clusters. std_error is NULL. n counts all points of the cluster; a, '
+'b and silhouette are means over the points that lack no pair, and NULL if there are none. tbl: '
+'The points, one row per id. Rows without a cluster are left out, along with all of their pairs. '
+'id, cluster: The columns of tbl with the id and the cluster of each point. An id must not have '
+'more than one row with a cluster. pairs: The distances of all pairs of points in the same '
+'partition. Each pair has one row, or two rows with the same distance, such as one for each '
+'direction. Distances that differ by a relative error of at most 1e-9 count as the same, and '
+'their mean is used. A distance from an id to itself must be 0. Pairs are not used if one of '
+'their ids has no point. left, right: The columns of pairs with the two ids, which must have the '
+'same type as id. distance: The column of pairs with the distance, a finite number >= 0. '
+'partition_by: Columns in both tables that define the groups to evaluate separately. Only the '
+'pairs of points in the same partition are used. NULL is also a partition. noise: The cluster '
+'value that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): '
+'Whether noise is treated as an ordinary cluster, left out, or treated as one cluster per point. '
+'between (''nearest'', ''mean_other'', ''furthest''): How b is defined. With ''nearest'', b is '
+'the smallest mean distance to the points of another cluster. With ''mean_other'', b is the mean '
+'distance to all points of other clusters. With ''furthest'', b is the largest mean distance to '
+'the points of another cluster. Method ''simplified'' uses distances to centers instead, weighted '
+'by cluster size for ''mean_other''. You cannot combine ''mean_other'' or ''furthest'' with '
+'method ''bounds'', tolerance or reference_size. missing (''error'', ''drop''): What to do if '
+'pairs are missing. ''error'' raises an error that counts them. ''drop'' computes no silhouette '
+'for a point that lacks a pair, and averages the other silhouettes. In dunn_index_from_distances '
+'and pairwise_report_from_distances, all scores of a partition are NULL if one of its pairs is '
+'missing. Source: Rousseeuw (1987), doi:10.1016/0377-0427(87)90125-7.';
+
 COMMENT ON MACRO TABLE clustereval.silhouette_samples IS
 'Silhouette of each point: how much nearer it is to its own cluster than to any other cluster. '
 'The silhouette is s = (b - a) / max(a, b), where a is the mean distance to the other points of '
@@ -1662,6 +1742,37 @@ COMMENT ON MACRO TABLE clustereval.silhouette_samples IS
 'arXiv:2303.14102, for the squared distances. Rautenstrauch and Ohler (2025), Shortcomings of '
 'silhouette in single-cell integration benchmarking, doi:10.1038/s41587-025-02743-4, for '
 '''mean_other'' and ''furthest''.';
+
+COMMENT ON MACRO TABLE clustereval.silhouette_samples_from_distances IS
+'Silhouette of each point, from a table of distances between points. You can use any distance '
+'that you can measure, such as an edit distance or a travel time. One row per point, sorted by '
+'partition and id. The columns are partition_key, id, cluster, neighbor, a, b, silhouette and '
+'std_error, as in silhouette_samples. std_error is NULL. For a point that lacks a pair, neighbor, '
+'a, b and silhouette are NULL. The pairs are added up for each point and cluster, so their number '
+'is not limited by the memory. Sums of hashes tell whether each pair has one row, or two equal '
+'rows, one for each direction. Only pairs of clusters where this is not so are grouped, to find '
+'the faults. tbl: The points, one row per id. Rows without a cluster are left out, along with all '
+'of their pairs. id, cluster: The columns of tbl with the id and the cluster of each point. An id '
+'must not have more than one row with a cluster. pairs: The distances of all pairs of points in '
+'the same partition. Each pair has one row, or two rows with the same distance, such as one for '
+'each direction. Distances that differ by a relative error of at most 1e-9 count as the same, and '
+'their mean is used. A distance from an id to itself must be 0. Pairs are not used if one of '
+'their ids has no point. left, right: The columns of pairs with the two ids, which must have the '
+'same type as id. distance: The column of pairs with the distance, a finite number >= 0. '
+'partition_by: Columns in both tables that define the groups to evaluate separately. Only the '
+'pairs of points in the same partition are used. NULL is also a partition. noise: The cluster '
+'value that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): '
+'Whether noise is treated as an ordinary cluster, left out, or treated as one cluster per point. '
+'between (''nearest'', ''mean_other'', ''furthest''): How b is defined. With ''nearest'', b is '
+'the smallest mean distance to the points of another cluster. With ''mean_other'', b is the mean '
+'distance to all points of other clusters. With ''furthest'', b is the largest mean distance to '
+'the points of another cluster. Method ''simplified'' uses distances to centers instead, weighted '
+'by cluster size for ''mean_other''. You cannot combine ''mean_other'' or ''furthest'' with '
+'method ''bounds'', tolerance or reference_size. missing (''error'', ''drop''): What to do if '
+'pairs are missing. ''error'' raises an error that counts them. ''drop'' computes no silhouette '
+'for a point that lacks a pair, and averages the other silhouettes. In dunn_index_from_distances '
+'and pairwise_report_from_distances, all scores of a partition are NULL if one of its pairs is '
+'missing. Source: Rousseeuw (1987), doi:10.1016/0377-0427(87)90125-7.';
 
 COMMENT ON MACRO TABLE clustereval.silhouette_score IS
 'Mean silhouette of a clustering: exact, simplified, bounded, or estimated from a sample. Range '
@@ -1734,6 +1845,38 @@ COMMENT ON MACRO TABLE clustereval.silhouette_score IS
 'clustering gene-expression data, for method ''simplified''. Altieri, Pietracaprina, Pucci, Sarpe '
 'and Vandin (2026), Scalable and Distributed Silhouette Approximation, arXiv:2607.01993, for '
 'references drawn from each cluster. Cochran (1977), Sampling Techniques, for the variance.';
+
+COMMENT ON MACRO TABLE clustereval.silhouette_score_from_distances IS
+'Mean silhouette of a clustering, from a table of distances between points. Range [-1, 1], best '
+'1. One row per partition, sorted. The columns are partition_key and the columns of '
+'silhouette_score: n, n_dropped, n_noise, n_clusters, n_singletons, n_evaluated, silhouette, '
+'silhouette_macro, silhouette_max, silhouette_lower, silhouette_upper and std_error, which is '
+'NULL. n_evaluated counts the points that lack no pair. If it is less than n, silhouette is the '
+'mean of these points only, silhouette_lower and silhouette_upper are NULL, and silhouette_macro '
+'and silhouette_max are NULL if a cluster has no such point. All scores are NULL if there are '
+'fewer than 2 clusters, or if every point is its own cluster. tbl: The points, one row per id. '
+'Rows without a cluster are left out, along with all of their pairs. id, cluster: The columns of '
+'tbl with the id and the cluster of each point. An id must not have more than one row with a '
+'cluster. pairs: The distances of all pairs of points in the same partition. Each pair has one '
+'row, or two rows with the same distance, such as one for each direction. Distances that differ '
+'by a relative error of at most 1e-9 count as the same, and their mean is used. A distance from '
+'an id to itself must be 0. Pairs are not used if one of their ids has no point. left, right: The '
+'columns of pairs with the two ids, which must have the same type as id. distance: The column of '
+'pairs with the distance, a finite number >= 0. partition_by: Columns in both tables that define '
+'the groups to evaluate separately. Only the pairs of points in the same partition are used. NULL '
+'is also a partition. noise: The cluster value that marks noise. noise_as (''cluster'', ''drop'', '
+'''singletons'', needed with noise): Whether noise is treated as an ordinary cluster, left out, '
+'or treated as one cluster per point. between (''nearest'', ''mean_other'', ''furthest''): How b '
+'is defined. With ''nearest'', b is the smallest mean distance to the points of another cluster. '
+'With ''mean_other'', b is the mean distance to all points of other clusters. With ''furthest'', '
+'b is the largest mean distance to the points of another cluster. Method ''simplified'' uses '
+'distances to centers instead, weighted by cluster size for ''mean_other''. You cannot combine '
+'''mean_other'' or ''furthest'' with method ''bounds'', tolerance or reference_size. missing '
+'(''error'', ''drop''): What to do if pairs are missing. ''error'' raises an error that counts '
+'them. ''drop'' computes no silhouette for a point that lacks a pair, and averages the other '
+'silhouettes. In dunn_index_from_distances and pairwise_report_from_distances, all scores of a '
+'partition are NULL if one of its pairs is missing. Source: Rousseeuw (1987), '
+'doi:10.1016/0377-0427(87)90125-7.';
 
 COMMENT ON MACRO TABLE clustereval.transition_overlaps IS
 'Pairs of clusters, one from each of two runs, that have ids in common. One row per pair of '

@@ -30,7 +30,12 @@ ROOT = Path(__file__).parent.parent
 WRITERS_OF_SQL = {"bundle", "register", "to_sql", "write_database"}
 #: Texts about the metrics: COMMENT ON MACRO is what the SQL side has.
 TEXTS = {"describe"}
-PYTHON_ONLY = {"ClusterEvalError", "__version__", *WRITERS_OF_SQL, *registry.DRAWN_BY_NUMPY, *TEXTS}
+#: Functions of arrays, which SQL does not have.
+OF_ARRAYS = {"distances_from_matrix"}
+PYTHON_ONLY = {
+    *("ClusterEvalError", "__version__", *WRITERS_OF_SQL, *registry.DRAWN_BY_NUMPY),
+    *(*TEXTS, *OF_ARRAYS),
+}
 SQL_ONLY = {"version"}
 NO_METRICS = {"version", "parse_vector"}  # among the macros that give one value
 FRAME = pl.DataFrame(
@@ -200,6 +205,22 @@ def test_every_table_of_graphs_has_the_same_columns(
     ours = getattr(ce, table)(nodes, *arguments).columns
     assert columns == ["partition_key", *ours]
     method = getattr(nodes.clustereval, table)  # type: ignore[attr-defined]
+    assert method(*arguments).columns == ours
+
+
+@pytest.mark.parametrize("table", registry.tables("distances"))
+def test_every_table_of_distances_has_the_same_columns(
+    con: duckdb.DuckDBPyConnection, table: str
+) -> None:
+    points = "points AS (SELECT 1 AS id, 0 AS cluster)"
+    pairs = "pairs AS (SELECT 1 AS l, 2 AS r, 0.5 AS d)"
+    call = f"clustereval.{table}(points, id, cluster, pairs, l, r, d)"
+    columns = con.sql(f"WITH {points}, {pairs} FROM {call}").columns
+    frame = pl.DataFrame({"id": [1], "cluster": [0]})
+    arguments = ("id", "cluster", pl.DataFrame({"l": [1], "r": [2], "d": [0.5]}), "l", "r", "d")
+    ours = getattr(ce, table)(frame, *arguments).columns
+    assert columns == ["partition_key", *ours]
+    method = getattr(frame.clustereval, table)  # type: ignore[attr-defined]
     assert method(*arguments).columns == ours
 
 

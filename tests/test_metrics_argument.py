@@ -29,7 +29,8 @@ def test_every_table_of_scores_has_the_argument() -> None:
     """Those whose columns are in the catalogue, a report from states, and those of long form."""
     of_scores = {entry.table for entry in entries().values()} & declared_tables().keys()
     long = {name for name, table in declared_tables().items() if table.order == ("metric",)}
-    assert {*TABLES} == of_scores | {"internal_report_from_states"} | long
+    twins = {f"{table}_from_distances" for table in of_scores} & declared_tables().keys()
+    assert {*TABLES} == of_scores | twins | {"internal_report_from_states"} | long
     assert {*LONG} == long
 
 

@@ -177,6 +177,11 @@ def list_calls() -> list[str]:
         for options in (f"weight := w, partition_by := run, {NOISE}", "weight := w")
     ]
     calls += [
+        f"FROM clustereval.{table}(members, id, cluster, pairs, one, two, d{options})"
+        for table in registry.tables("distances")
+        for options in (f", partition_by := run, {NOISE}", "")
+    ]
+    calls += [
         f"{nights} FROM clustereval.overlapping_report(one, two, id, label, cluster, {options})"
         for options in ("partition_by := run", "beta := 0.5")
     ]
@@ -216,6 +221,11 @@ def connect(before: str = "", after: str = "") -> duckdb.DuckDBPyConnection:
         "CREATE TABLE links AS SELECT a.id AS one, b.id AS two, a.run, a.id * b.id % 5 AS w "
         "FROM points AS a JOIN points AS b ON a.run IS NOT DISTINCT FROM b.run "
         "WHERE (a.id * 7 + b.id * 3) % 11 < 2"
+    )
+    # All pairs; those of two runs are used without partitions only.
+    con.execute(
+        "CREATE TABLE pairs AS SELECT a.id AS one, b.id AS two, a.run, "
+        "abs(a.x - b.x) + abs(a.y - b.y) AS d FROM members AS a JOIN members AS b ON a.id < b.id"
     )
     con.execute(
         "CREATE TABLE moved AS SELECT * REPLACE "

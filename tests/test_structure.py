@@ -18,7 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TEST_MODULES = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").rglob("*.py")])
 #: Folders from the top; those in one tuple do not import from each other.
 FOLDERS = (
-    *(("errors",), ("base",), ("external", "internal"), ("relative", "macros")),
+    *(("errors",), ("base",), ("external",), ("internal",), ("relative", "macros")),
     *(("catalogue",), ("dialects",), ("spark",)),
 )
 #: Python modules of these folders that no SQL file mirrors.

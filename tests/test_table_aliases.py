@@ -36,13 +36,15 @@ RELATIVE = registry.tables(
 OF_CLUSTERINGS = registry.tables("several clusterings")
 #: Called with the same table for nodes and edges, whose ends are the columns id and label.
 OF_GRAPHS = registry.tables("graph")
+#: Called with the same table for points and pairs, of which most are missing.
+OF_DISTANCES = registry.tables("distances")
 #: Called with the same table twice, and these columns.
 OF_TWO_TABLES = {
     **dict.fromkeys(registry.tables("two runs"), ("id", "cluster")),
     **dict.fromkeys(registry.tables("covers"), ("id", "label", "cluster")),
 }
 OF_ONE_TABLE = registry.tables("labels", "records", "replication", "one clustering", "points")
-ALL = (*OF_ONE_TABLE, *RELATIVE, *OF_TWO_TABLES, *OF_GRAPHS)
+ALL = (*OF_ONE_TABLE, *RELATIVE, *OF_TWO_TABLES, *OF_GRAPHS, *OF_DISTANCES)
 ROWS = {
     "label": [0, 0, 0, 1, 1, 1, 2, 2],
     "cluster": [5, 5, 6, 6, 6, 7, 7, 5],
@@ -80,7 +82,7 @@ def columns_of(table: str) -> tuple[str, ...]:
     """The columns that follow the table, or the tables, in a call."""
     if table in OF_TWO_TABLES:
         return OF_TWO_TABLES[table]
-    if table in OF_GRAPHS:
+    if table in (*OF_GRAPHS, *OF_DISTANCES):
         return ("id", "cluster", "label", "weight")
     if table in OF_CLUSTERINGS:
         return ("cluster", "label")
@@ -105,6 +107,10 @@ def rows_under_names(
             quoted_names[name] for name in ("id", "cluster", "label", "weight")
         )
         given = f'{node}, {cluster}, "{view}", {node}, {end}, weight := {weight}'
+    if table in OF_DISTANCES:
+        node, cluster, end = (quoted_names[name] for name in ("id", "cluster", "label"))
+        given = f'{node}, {cluster}, "{view}", {node}, {end}, abs({node} - {end})'
+        by += ", missing := 'drop'"
     call = f"clustereval.{table}({views}, {given}{by})"
     # The name of a column is a value there.
     shown = "* EXCLUDE (clustering)" if table in OF_CLUSTERINGS else "*"
@@ -124,7 +130,7 @@ def check_names(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
         *columns, view = given
         # Three of the columns that the call names.
         sides = tuple(dict.fromkeys((*columns_of(table)[:2], "run", "weight")))[:3]
-        if table in OF_GRAPHS and i % 8:
+        if table in (*OF_GRAPHS, *OF_DISTANCES) and i % 8:
             sides = ("id", "label", "weight")
         names = dict(zip(sides, columns, strict=True))
         # An alias such as `label` is the name of another column, too.

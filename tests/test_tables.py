@@ -120,6 +120,7 @@ def test_the_docstring_says_what_every_parameter_is(name: str) -> None:
 OTHER_WORDS: dict[Kind, set[str]] = {
     "points": {"frame", "center", "id", "method", "metrics"},
     "graph": set(),
+    "distances": {"metrics"},
     "runs": {"metric"},
     "two runs": {"noise_as"},
 }

@@ -53,6 +53,7 @@ FRAMES = {
     "two": "FROM moved WHERE id % 5 > 0",
     "members": "FROM members",
     "links": "FROM links",
+    "pairs": "FROM pairs",
 }
 #: The tables that are called with more than columns of one frame: the frame, and what follows.
 WITH_OTHER_FRAMES: dict[str, tuple[Any, ...]] = {
@@ -62,6 +63,7 @@ WITH_OTHER_FRAMES: dict[str, tuple[Any, ...]] = {
     "two runs": ("one", "@two", "id", "cluster"),
     "covers": ("one", "@two", "id", "label", "cluster"),
     "graph": ("members", "id", "cluster", "@links", "one", "two"),
+    "distances": ("members", "id", "cluster", "@pairs", "one", "two", "d"),
     "states": ("states",),
     "choose_k": ("observed",),
     "gap_statistic": ("observed", "@reference", "weight"),

@@ -30,7 +30,10 @@ FAMILIES = {
     "reduced_information": "reduced information",
 }
 #: Public functions of modules with tables that return no table.
-OTHERS = {"internal.vectors": ["parse_vector"]}
+OTHERS = {
+    "internal.vectors": ["parse_vector"],
+    "internal.distance_pairs": ["distances_from_matrix"],
+}
 
 
 def functions_in(module: str) -> list[ast.FunctionDef]:

@@ -43,6 +43,7 @@ def frames() -> dict[str, pl.DataFrame]:
         "states": ce.cluster_states(ROWS, "vector", "cluster"),
         "curves": ce.elbow(ROWS, "vector", "cluster", "k"),
         "reference": curve,
+        "pairs": ce.distances_from_matrix([1.0] * 6),
         "centroids": ce.centroids(ROWS, "vector", "cluster", partition_by="fold"),
     }
 

@@ -49,6 +49,7 @@ Kind: TypeAlias = Literal[
     "two runs",  # two frames with an id and a cluster per row
     "covers",  # two frames of memberships
     "graph",  # a frame of nodes with a cluster, and one of edges
+    "distances",  # a frame of points with a cluster, and one of pairs with their distance
     "states",  # the table cluster_states
     "centers",  # points and the table centroids
     "curves",  # the table elbow

@@ -71,6 +71,9 @@ class GraphColumns:
     left: Column
     right: Column
     weight: Column | None
+    #: What errors call the number of an edge, and the edges.
+    weight_name: str = "weight"
+    edge_name: str = "edges"
 
 
 def check_resolution(resolution: float) -> None:
@@ -87,7 +90,9 @@ def check_max_diameter_nodes(number: object) -> None:
         )
 
 
-def _check_end_types(nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, str]) -> None:
+def _check_end_types(
+    nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, str], edge_name: str
+) -> None:
     """Raise an error if the ids or the partition columns of the two frames differ in type.
 
     All integer types count as the same type.
@@ -103,26 +108,32 @@ def _check_end_types(nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, s
         if types[key] != others[key]:
             raise ClusterEvalError(
                 f"partition_by: expected the same type in both tables, got {types[key]} with the "
-                f"clusters and {others[key]} with the edges; cast one of them"
+                f"clusters and {others[key]} with the {edge_name}; cast one of them"
             )
 
 
 def _read_edges(frame: object, columns: GraphColumns, keys: dict[str, str]) -> pl.LazyFrame:
-    """Return the partition columns, left, right and weight of the edge frame."""
-    lazy = check_is_frame(frame, "edges")
-    check_column_names(list(keys.values()), "edges: partition_by", lazy.collect_schema().names())
+    """Return the partition columns, left, right and weight of the edge frame.
+
+    Distances, which are weights by another name, are checked by their caller.
+    """
+    lazy, edge_name = check_is_frame(frame, columns.edge_name), columns.edge_name
+    names = lazy.collect_schema().names()
+    check_column_names(list(keys.values()), f"{edge_name}: partition_by", names)
     ends = {"left": columns.left, "right": columns.right}
     values = [*key_columns(keys), *(check_groupable(lazy, x, name) for name, x in ends.items())]
     if columns.weight is None:
         return lazy.select(*values, weight=pl.lit(1.0))
-    weight = check_column(lazy, columns.weight, "weight")
-    dtype = lazy.select(weight).collect_schema()["weight"]
+    weight = check_column(lazy, columns.weight, columns.weight_name)
+    dtype = lazy.select(weight).collect_schema()[columns.weight_name]
     if not (dtype.is_numeric() or dtype == pl.Null):
         raise ClusterEvalError(
-            f"weight: expected finite numbers >= 0, got a column of type {dtype}; cast it to "
-            "numbers"
+            f"{columns.weight_name}: expected finite numbers >= 0, got a column of type {dtype}; "
+            "cast it to numbers"
         )
     number = weight.cast(pl.Float64)
+    if columns.weight_name != "weight":
+        return lazy.select(*values, weight=number)
     is_good = (number.is_finite() & (number >= 0)).fill_null(False)
     facts = lazy.select(value=weight.filter(~is_good).first(), n=(~is_good).sum())
     return raise_on_collect(lazy.select(*values, weight=number), facts, _check_edge_weights)
@@ -184,7 +195,7 @@ def read_graph(
     schema = rows.collect_schema()
     of_ends = {name: schema[name] for name in keys} | {"left": schema["id"], "right": schema["id"]}
     ends = align_structs(ends, of_ends)
-    _check_end_types(rows, ends, keys)
+    _check_end_types(rows, ends, keys, columns.edge_name)
     if options.noise is not None:
         check_noise_value(options.noise, schema["cluster"])
     of_id = schema["id"]

@@ -141,6 +141,11 @@ def check_distance(distance: object, p: float) -> Distance:
         twin = _SYNONYMS.get(str(name)) or next(begins, None)
         several = "; if this is a column, write the columns of a vector as a list, such as [x, y]"
         hint = f"; did you mean '{twin}'?" if twin else several
+        if name == "precomputed":
+            hint = (
+                "; pass a table of pairs to silhouette_score_from_distances, "
+                "dunn_index_from_distances or pairwise_report_from_distances"
+            )
         check_choice("distance", distance, DISTANCES, hint)
     if not (is_number(p) and 1 <= float(p) < 1e150):
         raise ClusterEvalError(f"p: expected a number >= 1, got {show_value(p)}")

@@ -140,7 +140,7 @@ def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
     return pl.when((n_clusters >= 2) & (n_clusters < n)).then(quotient)
 
 
-def _dunn_indices(*, generalized: bool) -> Terms:
+def dunn_indices(*, generalized: bool) -> Terms:
     """Return dunn_index, centroid_dunn_index, max_diameter, min_separation, gdi_11, ... gdi_63.
 
     The columns gdi_11 to gdi_63 are NULL unless generalized.
@@ -322,18 +322,18 @@ def dunn_index(
             f"generalized: expected TRUE or FALSE, got {show_value(generalized)}"
         )
     options = pass_arguments_to(check_point_options)
-    points = read_points(frame, vector, cluster, options, results=_DUNN_COLUMNS)
+    points = read_points(frame, vector, cluster, options, results=DUNN_COLUMNS)
     statistics = points.row_counts
     keys = points.partition_keys
     for other in (_pair_statistics(points, generalized=generalized), _center_extremes(points)):
         statistics = join_partitions(statistics, keys, other, how="left")
-    indices = _dunn_indices(generalized=generalized)
+    indices = dunn_indices(generalized=generalized)
     return points.to_result(
-        frame, statistics.select(*keys, *_DUNN_COLUMNS[:4], **indices), metrics=metrics
+        frame, statistics.select(*keys, *DUNN_COLUMNS[:4], **indices), metrics=metrics
     )
 
 
-_DUNN_COLUMNS = (
+DUNN_COLUMNS = (
     *("n", "n_dropped", "n_noise", "n_clusters"),
     *("dunn_index", "centroid_dunn_index", "max_diameter", "min_separation"),
     *_GDI_COLUMNS,

@@ -46,14 +46,14 @@ if TYPE_CHECKING:
     from .vectors import Missing, Vector
 
 #: A relative tolerance that exceeds the rounding errors of distances that are equal by definition.
-_TIE_TOLERANCE = 1e-10
+TIE_TOLERANCE = 1e-10
 
 # ----------------------------------------------------------------------------------------------
 # Checks
 # ----------------------------------------------------------------------------------------------
 
 
-def _check_whole_number(name: str, x: float, least: int) -> int:
+def check_whole_number(name: str, x: float, least: int) -> int:
     """Return the argument x as an int, or raise an error unless it is whole and >= `least`."""
     if not (is_whole_number(x, least) and float(x) < 1e15):
         raise ClusterEvalError(f"{name}: expected a whole number >= {least}, got {show_value(x)}")
@@ -135,7 +135,7 @@ def _connectivity(
     """
     reach = np.partition(d, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
     slack = 1e-14 if distance.name == "cosine" else 0.0
-    i, j = np.nonzero(d <= reach * (1 + _TIE_TOLERANCE) + slack)
+    i, j = np.nonzero(d <= reach * (1 + TIE_TOLERANCE) + slack)
     keys = rank_keys(d[i, j], distance)
     sums = neighbors_in_other_clusters(i, keys, in_other_cluster[i, j], n_neighbors, len(d))
     return float(sums.sum())
@@ -211,22 +211,22 @@ def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
 
 
 def _rank_statistics(part: Partition, points: Points, n_neighbors: int) -> pl.DataFrame:
-    """Return a row with the _RANK_STATISTICS of a partition, which are NULL if undefined."""
+    """Return a row with the RANK_STATISTICS of a partition, which are NULL if undefined."""
     n, n_clusters = len(part.x), len(part.sizes)
-    values: dict[str, float | None] = dict.fromkeys(_RANK_STATISTICS)
+    values: dict[str, float | None] = dict.fromkeys(RANK_STATISTICS)
     if n >= 2:
         values["connectivity"] = 0.0
     if n_clusters >= 2:
         within, between, values["connectivity"] = _measure_pairs(part, points, n_neighbors)
         if n_clusters < n:
-            values |= _single_rank_statistics(within, between, points.distance)
-    return pl.DataFrame([values], schema=_RANK_STATISTICS)
+            values |= single_rank_statistics(within, between, points.distance)
+    return pl.DataFrame([values], schema=RANK_STATISTICS)
 
 
-def _single_rank_statistics(
+def single_rank_statistics(
     within: Floats, between: Floats, distance: Distance
 ) -> dict[str, float | None]:
-    """Return the _RANK_STATISTICS other than connectivity, and overwrite the distances."""
+    """Return the RANK_STATISTICS other than connectivity, and overwrite the distances."""
     within.sort()
     between.sort()
     values: dict[str, float | None] = {
@@ -245,16 +245,16 @@ def _rank_statistics_of_many(parts: Partitions, points: Points, n_neighbors: int
     parts = parts._replace(x=_scale_points(parts.x, points))
     statistics = rank_statistics_of_many(parts, n_neighbors, points.distance)
     keys = parts.rows[parts.partition_starts[:-1]].select(points.partition_keys)
-    return keys.hstack(pl.DataFrame(statistics, schema=_RANK_STATISTICS).fill_nan(None))
+    return keys.hstack(pl.DataFrame(statistics, schema=RANK_STATISTICS).fill_nan(None))
 
 
-def _pair_sizes(points: Points) -> pl.LazyFrame:
-    """Return n_within_pairs and n_between_pairs of each partition, as Decimal."""
+def pair_sizes(clusters: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return n_within_pairs and n_between_pairs of each partition of clusters, as Decimal."""
     n = pl.col("n")
     within, pairs = count_pairs(n).sum(), count_pairs(n.sum())
     counts = {"n_within_pairs": within, "n_between_pairs": pairs - within}
     terms = {name: count.cast(pl.Decimal(38, 0)) for name, count in counts.items()}
-    return aggregate_by(points.spreads, points.partition_keys, terms)
+    return aggregate_by(clusters, keys, terms)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -262,8 +262,8 @@ def _pair_sizes(points: Points) -> pl.LazyFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-def _pairwise_indices() -> Terms:
-    """Return the indices, from the columns of _pair_sizes and _RANK_STATISTICS."""
+def pairwise_indices() -> Terms:
+    """Return the indices, from the columns of pair_sizes and RANK_STATISTICS."""
     concordant, discordant = pl.col("concordant"), pl.col("discordant")
     mean_within, mean_between = pl.col("mean_within"), pl.col("mean_between")
     n_within, n_between = to_double(pl.col("n_within_pairs")), to_double(pl.col("n_between_pairs"))
@@ -389,23 +389,23 @@ def pairwise_report(
     >>> report.select("c_index", "gamma", "g_plus", "connectivity").rows()
     [(0.0, 1.0, 0.0, 0.0)]
     """
-    n_neighbors = _check_whole_number("n_neighbors", n_neighbors, 1)
-    max_points = _check_whole_number("max_points", max_points, 2)
+    n_neighbors = check_whole_number("n_neighbors", n_neighbors, 1)
+    max_points = check_whole_number("max_points", max_points, 2)
     options = pass_arguments_to(check_point_options)
-    points = read_points(frame, vector, cluster, options, results=_PAIRWISE_COLUMNS)
+    points = read_points(frame, vector, cluster, options, results=PAIRWISE_COLUMNS)
     statistics = map_partitions(
         points,
         partial(_rank_statistics, points=points, n_neighbors=n_neighbors),
-        _RANK_STATISTICS,
+        RANK_STATISTICS,
         prefix="raw_x",
         checked=partial(_check_pairable, points=points, max_points=max_points),
         function_of_many=partial(_rank_statistics_of_many, points=points, n_neighbors=n_neighbors),
     )
     report = points.row_counts
-    for other in (_pair_sizes(points), statistics):
+    for other in (pair_sizes(points.spreads, points.partition_keys), statistics):
         report = join_partitions(report, points.partition_keys, other, how="left")
-    report = report.with_columns(**_pairwise_indices())
-    return points.to_result(frame, report.select(*points.keys, *_PAIRWISE_COLUMNS), metrics=metrics)
+    report = report.with_columns(**pairwise_indices())
+    return points.to_result(frame, report.select(*points.keys, *PAIRWISE_COLUMNS), metrics=metrics)
 
 
 #: The columns from which the indices of a partition are computed, named as in kernels.pair_ranks.
@@ -413,8 +413,8 @@ _STATISTICS_NAMES = (
     *("mean_within", "mean_between", "within_minus_least", "greatest_minus_least"),
     *("concordant", "discordant", "connectivity"),
 )
-_RANK_STATISTICS = pl.Schema(dict.fromkeys(_STATISTICS_NAMES, pl.Float64()))
-_PAIRWISE_COLUMNS = (
+RANK_STATISTICS = pl.Schema(dict.fromkeys(_STATISTICS_NAMES, pl.Float64()))
+PAIRWISE_COLUMNS = (
     *("n", "n_dropped", "n_noise", "n_clusters", "n_within_pairs", "n_between_pairs"),
     *("c_index", "gamma", "g_plus", "tau", "mcclain_rao", "point_biserial", "connectivity"),
 )

@@ -77,7 +77,7 @@ def _score_terms(options: SilhouetteOptions) -> Terms:
     has_all_clusters = pl.lit(has_mean) & (pl.col("n_query_clusters") == pl.col("n_clusters"))
     limits: dict[str, pl.Expr] = {"lower": pl.col("lower"), "upper": pl.col("upper")}
     if options.method == "simplified":
-        limits = dict.fromkeys(limits, _NO_ERROR)
+        limits = dict.fromkeys(limits, NO_ERROR)
     if options.method == "sample":
         error = -NormalDist().inv_cdf((1 - options.confidence) / 2) * _std_error(options)
         # A single silhouette does not tell how far other silhouettes are from it.
@@ -102,7 +102,7 @@ def _std_error(options: SilhouetteOptions) -> pl.Expr:
     It is NULL without a sample, and if only one of several points is sampled.
     """
     if options.method != "sample":
-        return _NO_ERROR
+        return NO_ERROR
     n, m = (pl.col(name).cast(pl.Float64) for name in ("n", "n_queries"))
     sampled = pl.when(m > 1).then(pl.col("squares") / (m - 1) / m * (1 - m / n))
     variance = pl.when(m < n).then(sampled).otherwise(0.0)
@@ -230,12 +230,12 @@ def silhouette_samples(
 -0.2222222222222222), (3, 1.0, 7.0, 0.8571428571428571), (4, 1.0, 6.0, 0.8333333333333334)]
     """
     check_choice("method", method, get_args(MeansMethod))
-    points, options = _read_call(_SAMPLE_COLUMNS)
+    points, options = _read_call(SAMPLE_COLUMNS)
     rows = points.with_id_check(point_silhouettes(points, options, "point", with_neighbor=True))
-    error = pl.col("reference_variance").sqrt() if method == "sample" else _NO_ERROR
+    error = pl.col("reference_variance").sqrt() if method == "sample" else NO_ERROR
     rows = rows.select(
         *points.keys,
-        *_SAMPLE_COLUMNS[:-2],
+        *SAMPLE_COLUMNS[:-2],
         pl.col("lower").alias("silhouette"),
         pl.when(pl.col("lower").is_not_null()).then(error).alias("std_error"),
     )
@@ -316,7 +316,7 @@ def silhouette_clusters(
     [('a', 3, 3.3333333333333335, 6.5), ('b', 2, 1.0, 6.5)]
     """
     check_choice("method", method, get_args(MeansMethod))
-    points, options = _read_call(_MEAN_COLUMNS)
+    points, options = _read_call(MEAN_COLUMNS)
     rows = _cluster_silhouettes(points, options)
     if method == "sample":
         sizes = points.spreads.filter(pl.col("n") > 0).select(*points.cluster_keys, "n")
@@ -324,7 +324,7 @@ def silhouette_clusters(
     else:
         rows = rows.with_columns(n=pl.col("n_queries"))
     error = pl.when(pl.col("silhouette").is_not_null()).then(_std_error(options))
-    rows = rows.select(*points.cluster_keys, *_MEAN_COLUMNS[1:-1], error.alias("std_error"))
+    rows = rows.select(*points.cluster_keys, *MEAN_COLUMNS[1:-1], error.alias("std_error"))
     return points.to_result(frame, rows, points.own_keys)
 
 
@@ -467,17 +467,17 @@ def silhouette_score(
     >>> bounds.select(pl.col("silhouette_lower", "silhouette_upper").round(4)).rows()
     [(0.4396, 0.5881)]
     """
-    points, options = _read_call(_SCORE_COLUMNS)
+    points, options = _read_call(SCORE_COLUMNS)
     rows = score_table(points, options)
     if method == "sample":
         rows = points.with_id_check(rows)
     return points.to_result(frame, rows, metrics=metrics)
 
 
-_NO_ERROR = pl.lit(None, pl.Float64)
-_SAMPLE_COLUMNS = ("id", "cluster", "neighbor", "a", "b", "silhouette", "std_error")
-_MEAN_COLUMNS = ("cluster", "n", "a", "b", "silhouette", "std_error")
-_SCORE_COLUMNS = (
+NO_ERROR = pl.lit(None, pl.Float64)
+SAMPLE_COLUMNS = ("id", "cluster", "neighbor", "a", "b", "silhouette", "std_error")
+MEAN_COLUMNS = ("cluster", "n", "a", "b", "silhouette", "std_error")
+SCORE_COLUMNS = (
     *("n", "n_dropped", "n_noise", "n_clusters", "n_singletons", "n_evaluated"),
     *("silhouette", "silhouette_macro", "silhouette_max", "silhouette_lower", "silhouette_upper"),
     "std_error",

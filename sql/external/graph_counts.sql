@@ -51,9 +51,10 @@ CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_t
   END;
 
 -- One row, valid = TRUE. Raises an error for a string literal in place of a column, and if the
--- columns of the two tables have different types.
+-- columns of the two tables have different types. Errors call the number of a row of edges
+-- weight_name, and these rows edge_name.
 CREATE OR REPLACE MACRO clustereval._check_graph_columns(
-  tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
+  tbl, id, cluster, edges, "left", "right", weight, partition_by, noise, weight_name, edge_name
 ) AS TABLE
   WITH __ce_node_types AS (
     SELECT
@@ -77,7 +78,7 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
         [
           clustereval._given_column('left', "left"),
           clustereval._given_column('right', "right"),
-          clustereval._given_column('weight', weight)
+          clustereval._given_column(weight_name, weight)
         ]
       ) AS __ce_valid,
       typeof(any_value("left")) AS __ce_left_type,
@@ -94,13 +95,14 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
         OR regexp_full_match(ends.__ce_weight_type, 'BIGNUM|FLOAT|DOUBLE|DECIMAL.*|"NULL"')
       )
       THEN error(concat(
-        'weight: expected finite numbers >= 0, got a column of type ', ends.__ce_weight_type,
-        '; cast it to numbers'
+        weight_name, ': expected finite numbers >= 0, got a column of type ',
+        ends.__ce_weight_type, '; cast it to numbers'
       ))
       WHEN nodes.__ce_partition_type <> ends.__ce_partition_type
       THEN error(concat(
         'partition_by: expected the same type in both tables, got ', nodes.__ce_partition_type,
-        ' with the clusters and ', ends.__ce_partition_type, ' with the edges; cast one of them'
+        ' with the clusters and ', ends.__ce_partition_type, ' with the ', edge_name,
+        '; cast one of them'
       ))
       ELSE clustereval._check_end_type(
         clustereval._check_end_type(
@@ -132,12 +134,13 @@ CREATE OR REPLACE MACRO clustereval._check_edge_weight(x) AS
 -- type that can be compared with the ends of edges, so that _check_graph_columns can report wrong
 -- types.
 CREATE OR REPLACE MACRO clustereval._graph_ids(
-  tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
+  tbl, id, cluster, edges, "left", "right", weight, partition_by, noise,
+  weight_name := 'weight', edge_name := 'edges'
 ) AS TABLE
   WITH __ce_checked AS (
     SELECT *
     FROM clustereval._check_graph_columns(
-      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
+      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise, weight_name, edge_name
     )
   ),
   __ce_rows AS (

@@ -32,6 +32,11 @@ CREATE OR REPLACE MACRO clustereval._distance_message(distance) AS
         ),
         '''?'
       )
+      WHEN lower(CAST(distance AS VARCHAR)) = 'precomputed'
+      THEN concat(
+        '; pass a table of pairs to silhouette_score_from_distances, dunn_index_from_distances ',
+        'or pairwise_report_from_distances'
+      )
       ELSE '; if this is a column, write the columns of a vector as a list, such as [x, y]'
     END
   );

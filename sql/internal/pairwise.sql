@@ -99,6 +99,19 @@ CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
     CASE WHEN lower(distance) = 'cosine' THEN 15 ELSE 300 END
   );
 
+-- One row per pair of points in a partition of n points in 2 .. n - 1 clusters: partition_no,
+-- same_cluster, and the distance d. points: rows of _pairable_points.
+CREATE OR REPLACE MACRO clustereval._distances_of_pairs(points, distance, p) AS TABLE
+  SELECT
+    one.partition_no,
+    one.number = other.number AS same_cluster,
+    clustereval._distance(one.point, other.point, distance, p) AS d
+  FROM query_table(points) AS one
+  JOIN query_table(points) AS other
+    ON other.partition_no = one.partition_no
+    AND other.row_no > one.row_no
+  WHERE clustereval._is_clustering(one.n_points, one.n_clusters);
+
 -- One row per partition of n points in 2 .. n - 1 clusters (partition_no), with statistics of the
 -- distances of all pairs of points. A distance is within if its two points are in the same cluster,
 -- otherwise between.
@@ -112,9 +125,9 @@ CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
 --     of as many least
 --   least_key, greatest_key: the extremes of _rank_key
 -- The distances are sorted once. Each distance gets the number of distances within, and the number
--- of distances between, that are not larger. points names the table of _pairable_points (one row
--- per point), and sizes names the table of _pair_sizes (one row per partition).
-CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(points, sizes, distance, p) AS TABLE
+-- of distances between, that are not larger. pairs has partition_no, same_cluster and the distance
+-- d of each pair; sizes names the table of _pair_sizes (one row per partition).
+CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(pairs, sizes, distance, p) AS TABLE
   WITH pair_counts AS (
     -- NULL if the number of pairs exceeds BIGINT.
     SELECT
@@ -123,18 +136,9 @@ CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(points, sizes, dis
       TRY_CAST(n_between AS BIGINT) AS n_between
     FROM query_table(sizes)
   ),
-  pairs AS (
-    SELECT
-      one.partition_no,
-      one.number = other.number AS same_cluster,
-      clustereval._distance(one.point, other.point, distance, p) AS d
-    FROM query_table(points) AS one
-    JOIN query_table(points) AS other
-      ON other.partition_no = one.partition_no
-      AND other.row_no > one.row_no
-    WHERE clustereval._is_clustering(one.n_points, one.n_clusters)
+  keyed AS (
+    SELECT *, clustereval._rank_key(d, distance, p) AS key FROM query_table(pairs)
   ),
-  keyed AS (SELECT *, clustereval._rank_key(d, distance, p) AS key FROM pairs),
   ranked AS (
     SELECT
       partition_no, same_cluster, d, key,
@@ -209,10 +213,44 @@ CREATE OR REPLACE MACRO clustereval._mean_reciprocal_rank(n_before, n_tied, n_ne
     lambda __ce_rank: 1.0 / __ce_rank
   )) / n_tied;
 
--- One row per partition of two clusters or more (partition_no): connectivity, the sum of 1 / rank
--- over the n_neighbors nearest neighbors of each point that belong to another cluster. Tied
--- neighbors share their ranks (_mean_reciprocal_rank). points: rows of _pairable_points.
-CREATE OR REPLACE MACRO clustereval._connectivities(points, distance, p, n_neighbors) AS TABLE
+-- One row per partition (partition_no): connectivity, the sum of 1 / rank over the n_neighbors
+-- nearest neighbors of each point that belong to another cluster. Tied neighbors share their ranks
+-- (_mean_reciprocal_rank). pairs: partition_no; row_no, the number of a point; other_cluster,
+-- whether a neighbor is in another cluster; its distance d; reach, that of the last nearest one.
+CREATE OR REPLACE MACRO clustereval._connectivities(pairs, distance, p, n_neighbors) AS TABLE
+  WITH ties AS (
+    SELECT
+      partition_no, row_no,
+      clustereval._rank_key(d, distance, p) AS key,
+      COUNT(*) AS n_tied,
+      COUNT(CASE WHEN other_cluster THEN 1 END) AS n_other_cluster
+    FROM query_table(pairs)
+    WHERE d
+      <= reach * (1 + 1e-10) + CASE WHEN lower(distance) = 'cosine' THEN 1e-14 ELSE 0 END
+    GROUP BY partition_no, row_no, clustereval._rank_key(d, distance, p)
+  ),
+  placed AS (
+    SELECT
+      *,
+      CAST(SUM(n_tied) OVER (
+        PARTITION BY row_no ORDER BY key ASC NULLS LAST ROWS UNBOUNDED PRECEDING
+      ) AS BIGINT) - n_tied AS n_before
+    FROM ties
+  )
+  SELECT
+    partition_no,
+    clustereval._compensated_sum(
+      n_other_cluster
+        * clustereval._mean_reciprocal_rank(n_before, n_tied, n_neighbors)
+    ) AS connectivity
+  FROM placed
+  GROUP BY partition_no;
+
+-- The rows of _connectivities for partitions of two clusters or more. points: rows of
+-- _pairable_points.
+CREATE OR REPLACE MACRO clustereval._point_connectivities(
+  points, distance, p, n_neighbors
+) AS TABLE
   WITH reaches AS MATERIALIZED (
     SELECT
       one.row_no,
@@ -238,34 +276,8 @@ CREATE OR REPLACE MACRO clustereval._connectivities(points, distance, p, n_neigh
     JOIN query_table(points) AS other
       ON other.partition_no = one.partition_no
       AND other.row_no <> one.row_no
-  ),
-  ties AS (
-    SELECT
-      partition_no, row_no,
-      clustereval._rank_key(d, distance, p) AS key,
-      COUNT(*) AS n_tied,
-      COUNT(CASE WHEN other_cluster THEN 1 END) AS n_other_cluster
-    FROM pairs
-    WHERE d
-      <= reach * (1 + 1e-10) + CASE WHEN lower(distance) = 'cosine' THEN 1e-14 ELSE 0 END
-    GROUP BY partition_no, row_no, clustereval._rank_key(d, distance, p)
-  ),
-  placed AS (
-    SELECT
-      *,
-      CAST(SUM(n_tied) OVER (
-        PARTITION BY row_no ORDER BY key ASC NULLS LAST ROWS UNBOUNDED PRECEDING
-      ) AS BIGINT) - n_tied AS n_before
-    FROM ties
   )
-  SELECT
-    partition_no,
-    clustereval._compensated_sum(
-      n_other_cluster
-        * clustereval._mean_reciprocal_rank(n_before, n_tied, n_neighbors)
-    ) AS connectivity
-  FROM placed
-  GROUP BY partition_no;
+  SELECT * FROM clustereval._connectivities(pairs, distance, p, n_neighbors);
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas of the columns of _pair_distance_statistics
@@ -277,6 +289,55 @@ CREATE OR REPLACE MACRO clustereval._check_sum_of_distances(x) AS
     WHEN NOT isfinite(x) THEN error('vector: distances overflow; scale the coordinates down')
     ELSE x
   END;
+
+-- One row per partition of counts (total, n_dropped, n_noise, n_clusters) with the columns of
+-- pairwise_report. sizes: rows of _pair_sizes; statistics: rows of _pair_distance_statistics;
+-- connectivities: rows of _connectivities.
+CREATE OR REPLACE MACRO clustereval._pairwise_indices(
+  counts, sizes, statistics, connectivities
+) AS TABLE
+  SELECT
+    own.partition_key,
+    own.total AS n,
+    own.n_dropped,
+    own.n_noise,
+    own.n_clusters,
+    clustereval._widen(COALESCE(size.n_within, 0)) AS n_within_pairs,
+    clustereval._widen(COALESCE(size.n_between, 0)) AS n_between_pairs,
+    CASE
+      WHEN pairs.least_key < pairs.greatest_key
+      THEN pairs.within_minus_least / pairs.greatest_minus_least
+    END AS c_index,
+    clustereval._ratio(
+      pairs.concordant - pairs.discordant, pairs.concordant + pairs.discordant
+    ) AS gamma,
+    clustereval._ratio(
+      pairs.discordant,
+      (pairs.n_within + pairs.n_between)
+        * (pairs.n_within + pairs.n_between - 1) / 2
+    ) AS g_plus,
+    (pairs.concordant - pairs.discordant) / sqrt(
+      pairs.n_within * pairs.n_between
+        * ((pairs.n_within + pairs.n_between) * (pairs.n_within + pairs.n_between - 1) / 2)
+    ) AS tau,
+    clustereval._ratio(
+      clustereval._check_sum_of_distances(pairs.within_sum) / pairs.n_within,
+      clustereval._check_sum_of_distances(pairs.between_sum) / pairs.n_between
+    ) AS mcclain_rao,
+    (pairs.within_sum / pairs.n_within - pairs.between_sum / pairs.n_between)
+      * sqrt(pairs.n_within * pairs.n_between)
+      / (pairs.n_within + pairs.n_between) AS point_biserial,
+    CASE
+      WHEN own.total < 2 THEN NULL
+      WHEN own.n_clusters = 1 THEN 0.0
+      ELSE neighbor.connectivity
+    END AS connectivity
+  FROM query_table(counts) AS own
+  LEFT JOIN query_table(sizes) AS size
+    ON size.partition_key IS NOT DISTINCT FROM own.partition_key
+  LEFT JOIN query_table(statistics) AS pairs ON pairs.partition_no = size.partition_no
+  LEFT JOIN query_table(connectivities) AS neighbor
+    ON neighbor.partition_no = size.partition_no;
 
 ---------------------------------------------------------------------------------------------------
 -- Linkages of pairs of clusters, for dunn_index
@@ -413,53 +474,21 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
     SELECT *
     FROM clustereval._pairable_points(__ce_points, __ce_clusters, __ce_sizes)
     WHERE (SELECT fits FROM __ce_size_check)
+  ),
+  __ce_pairs AS (SELECT * FROM clustereval._distances_of_pairs(__ce_pairable, distance, p)),
+  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
+  __ce_statistics AS (
+    SELECT *
+    FROM clustereval._pair_distance_statistics(__ce_pairs, __ce_sizes, distance, p)
+  ),
+  __ce_connectivities AS (
+    SELECT * FROM clustereval._point_connectivities(__ce_pairable, distance, p, n_neighbors)
   )
-  SELECT
-    counts.partition_key,
-    counts.total AS n,
-    counts.n_dropped,
-    counts.n_noise,
-    counts.n_clusters,
-    clustereval._widen(COALESCE(sizes.n_within, 0)) AS n_within_pairs,
-    clustereval._widen(COALESCE(sizes.n_between, 0)) AS n_between_pairs,
-    CASE
-      WHEN pairs.least_key < pairs.greatest_key
-      THEN pairs.within_minus_least / pairs.greatest_minus_least
-    END AS c_index,
-    clustereval._ratio(
-      pairs.concordant - pairs.discordant, pairs.concordant + pairs.discordant
-    ) AS gamma,
-    clustereval._ratio(
-      pairs.discordant,
-      (pairs.n_within + pairs.n_between)
-        * (pairs.n_within + pairs.n_between - 1) / 2
-    ) AS g_plus,
-    (pairs.concordant - pairs.discordant) / sqrt(
-      pairs.n_within * pairs.n_between
-        * ((pairs.n_within + pairs.n_between) * (pairs.n_within + pairs.n_between - 1) / 2)
-    ) AS tau,
-    clustereval._ratio(
-      clustereval._check_sum_of_distances(pairs.within_sum) / pairs.n_within,
-      clustereval._check_sum_of_distances(pairs.between_sum) / pairs.n_between
-    ) AS mcclain_rao,
-    (pairs.within_sum / pairs.n_within - pairs.between_sum / pairs.n_between)
-      * sqrt(pairs.n_within * pairs.n_between)
-      / (pairs.n_within + pairs.n_between) AS point_biserial,
-    CASE
-      WHEN counts.total < 2 THEN NULL
-      WHEN counts.n_clusters = 1 THEN 0.0
-      ELSE connectivities.connectivity
-    END AS connectivity
-  FROM clustereval._point_row_counts(__ce_spreads) AS counts
-  LEFT JOIN __ce_sizes AS sizes ON sizes.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN clustereval._pair_distance_statistics(
-    __ce_pairable, __ce_sizes, distance, p
-  ) AS pairs ON pairs.partition_no = sizes.partition_no
-  LEFT JOIN clustereval._connectivities(__ce_pairable, distance, p, n_neighbors) AS connectivities
-    ON connectivities.partition_no = sizes.partition_no
+  SELECT *
+  FROM clustereval._pairwise_indices(__ce_counts, __ce_sizes, __ce_statistics, __ce_connectivities)
   WHERE clustereval._check_options(clustereval._valid_pairwise_options(
     distance, p, weights, noise, noise_as, n_neighbors, max_points, missing
   ))
     AND COALESCE((SELECT fits FROM __ce_size_check), TRUE)
     AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
-  ORDER BY counts.partition_key ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST;

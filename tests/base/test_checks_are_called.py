@@ -15,7 +15,7 @@ import polars as pl
 
 import polars_clustereval as ce
 from polars_clustereval.base.tables import declared_tables
-from tests.support import macro_calls
+from tests.support import macro_calls, registry
 from tests.support.macro_calls import Place
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ COLUMNS = (
     *("cluster_1", "cluster_2", "resample", "removed", "reduced_cluster", "reference_set"),
     *("left", "right"),
 )
-NAMES_OF_TABLES = ("tbl", "tbl_before", "tbl_after", "tbl_labels", "tbl_clusters", "edges")
+NAMES_OF_TABLES = (
+    *("tbl", "tbl_before", "tbl_after", "tbl_labels", "tbl_clusters", "edges", "pairs"),
+)
 #: Other names of tables, and names of columns that are looked up.
 UNCHECKED = {
     *((table, "centroids") for table in ("assign_nearest", "cross_validation")),
@@ -64,7 +66,10 @@ def test_a_table_hands_its_arguments_to_the_checks() -> None:
     for table, macro in macro_calls.public_tables().items():
         for parameter in macro.parameters:
             places = macro_calls.places_of(table, parameter)
-            missing = ALWAYS.get(parameter, set()) - places
+            always = ALWAYS.get(parameter, set())
+            if parameter == "distance" and table in registry.tables("distances"):
+                always = {Place("_given_column", "given")}
+            missing = always - places
             assert not missing, f"{table}: {parameter} does not reach {missing}"
             if parameter == "weight":
                 assert WEIGHTS & places, f"{table}: no check of weights"
@@ -160,13 +165,14 @@ FRAME = pl.DataFrame(
 )
 FRAMES = ("frame", "frame_before", "frame_after", "frame_labels", "frame_clusters")
 VALUES: dict[str, Any] = {
-    **dict.fromkeys((*FRAMES, "centroids", "edges", "gap"), FRAME),
+    **dict.fromkeys((*FRAMES, "centroids", "edges", "pairs", "gap"), FRAME),
     **{name: name for name in ("label", "cluster", "id", "run", "k")},
     **dict.fromkeys(("cluster_1", "cluster_2", "reduced_cluster", "left", "right"), "cluster"),
     **dict.fromkeys(("resample", "removed", "fold", "reference_set"), "number"),
     "vector": ["x"],
     "columns": ["label"],
     "clusters": ["cluster"],
+    "distance": "x",
 }
 NOT_FOUND = "{}: column 'zzz' not found"
 #: A fault of each parameter, and the words of its error.
@@ -206,6 +212,8 @@ def test_a_function_refuses_a_fault_of_each_argument() -> None:
         }
         for parameter in parameters.keys() & FAULTS.keys():
             fault, words = FAULTS[parameter]
+            if parameter == "distance" and name in registry.tables("distances"):
+                words = NOT_FOUND.format(parameter)
             needed = {"noise_as": "drop"} if parameter == "noise" else {}
             refused_call(
                 words, f"{name}: {parameter}", function, given | needed | {parameter: fault}

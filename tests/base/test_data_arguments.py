@@ -58,7 +58,11 @@ LABELS = [name for name in SINGLE if {"label", "columns"} & {*required(name)}]
 TWO_RUNS = [name for name in FUNCTIONS if required(name)[0] == "frame_before"]
 #: Those that are called with a frame of labels and one of clusters.
 TWO_COVERS = [name for name in FUNCTIONS if required(name)[0] == "frame_labels"]
-EXPRESSIONS = [name for name in FUNCTIONS if name not in {*TABLES, *TWO_RUNS, *TWO_COVERS}]
+#: The function of an array, which makes a frame.
+OF_ARRAYS = {"distances_from_matrix"}
+EXPRESSIONS = [
+    name for name in FUNCTIONS if name not in {*TABLES, *TWO_RUNS, *TWO_COVERS, *OF_ARRAYS}
+]
 
 DATA: dict[str, Callable[[list[Any]], Any]] = {
     "list": list,

@@ -30,13 +30,17 @@ LINKS = pl.DataFrame(
 EDGES = LINKS.select(left=pl.struct("a", "b"), right=pl.struct("c", "d"))
 SAME = LINKS.select(left=pl.struct(source="a", key="b"), right=pl.struct(source="c", key="d"))
 
-OF_TWO_TABLES = registry.tables("graph", "two runs", "covers")
+OF_TWO_TABLES = registry.tables("graph", "two runs", "covers", "distances")
 
 
 def call_of(engine: Engine, table: str, other: pl.DataFrame, edges: pl.DataFrame) -> list[Row]:
     match registry.kind_of(table):
         case "graph":
             return graphs.ask(engine, table, NODES, edges)
+        case "distances":
+            columns = ("id", "cluster", "left", "right", "distance")
+            pairs = edges.with_columns(distance=1.0)
+            return engine.call(table, NODES, *columns[:2], pairs, *columns[2:], missing="drop")
         case "two runs":
             return run_engines.call_pair(engine, table, NODES, other)
         case _:

@@ -403,6 +403,11 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         f"distance: expected one of {SIX}, got 'manhattan'; did you mean 'cityblock'?",
     ),
     "no distance": ({"distance": None}, "'minkowski', 'cosine', got NULL"),
+    "distances of the user": (
+        {"distance": "precomputed"},
+        "got 'precomputed'; pass a table of pairs to silhouette_score_from_distances, "
+        "dunn_index_from_distances or pairwise_report_from_distances",
+    ),
     "p below 1": ({"distance": "minkowski", "p": 0.5}, "p: expected a number >= 1, got 0.5"),
     "p 0": ({"p": 0}, "p: expected a number >= 1, got 0"),
     "no p": ({"distance": "minkowski", "p": None}, "p: expected a number >= 1, got NULL"),

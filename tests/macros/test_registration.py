@@ -294,6 +294,8 @@ ARGUMENTS = {
     "edges": "pairs",
     "left": "one",
     "right": "two",
+    "pairs": "pairs",
+    "distance": "one",
 }
 FIVE = (
     "CREATE TEMP TABLE five AS SELECT * FROM (VALUES "

@@ -162,6 +162,20 @@ def edges_of_codes(n_values: int) -> pl.DataFrame:
     return frame.filter(pl.col("run") < n_values).with_columns(pl.all() % n_values)
 
 
+def pairs_of_codes(n_values: int) -> pl.DataFrame:
+    """The distances of the eight ids of each run, both ways."""
+    pairs = [
+        (run, a, b, float(abs(a * a % 7 - b * b % 7) + abs(a - b)))
+        for run in range(3)
+        for a in range(8)
+        for b in range(8)
+    ]
+    frame = pl.DataFrame(pairs, schema=["run", "left", "right", "distance"], orient="row")
+    return frame.filter(
+        (pl.col("run") < n_values) & (pl.col("left") < n_values) & (pl.col("right") < n_values)
+    )
+
+
 @cache
 def calls_of_tables(n_values: int) -> dict[str, TableCall]:
     """A call of each table by its name, on rows whose keys have `n_values` values at most."""
@@ -198,6 +212,9 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
         "two runs": (rows, later, "id", "cluster"),
         "covers": (rows, later, "id", "label", "cluster"),
         "graph": (rows, "id", "cluster", edges_of_codes(n_values), "left", "right"),
+        "distances": (
+            *(rows, "id", "cluster", pairs_of_codes(n_values), "left", "right", "distance"),
+        ),
         "states": (states,),
     }
     of_table: dict[str, tuple[Any, ...]] = {
