@@ -4,24 +4,39 @@ from __future__ import annotations
 
 #: What describe says about a term. Names of this package are in single quotes.
 WORDS = {
-    "aic": "not here, because it needs a model; for the number of clusters see 'choose_k'",
     "accuracy": "it is 'clustering_accuracy' here, of the best one-to-one matching",
+    "aic": "not here, because it needs a model; for the number of clusters see 'choose_k'",
     "batch_mixing": "not here; nearest is 'silhouette_score' with the batch as cluster",
     "coherence": "not here, because it needs the words of topics; nearest is 'silhouette_score' "
     "of the documents' vectors",
     "cophenetic": "not here, because it needs a tree; score cuts of the tree with 'elbow'",
+    "correlation": "it is the parameter 'distance' cosine of centered rows here; see "
+    "docs/distances.md",
     "dbcv": "not here; nearest is 'connectivity', which also allows clusters of any shape",
     "density": "of the clusters of a graph, a column of 'graph_cluster_report'; of points, nearest "
     "is 's_dbw_index'",
-    "distance_matrix": "not here: give coordinates as 'vector', and choose 'distance'",
+    "distance_matrix": "make a table of pairs with 'distances_from_matrix', for "
+    "'silhouette_score_from_distances' and its like",
     "distortion": "it is 'ssw' here, a sum of squares; see also 'compactness', a mean distance",
+    "dtw": "compute it elsewhere, and pass a table of pairs to 'silhouette_score_from_distances'",
+    "edit_distance": "pass a table of pairs to 'silhouette_score_from_distances'; see "
+    "docs/distances.md",
     "f1": "it is 'pair_f_score', 'bcubed_f_score' or 'class_f_measure' here",
-    "gower": "not here; turn nominal columns into coordinates with 'vdm_encode'",
+    "gower": "it is the parameter 'distance' cityblock of scaled and half one-hot columns here; "
+    "see docs/distances.md",
+    "hamming": "it is the parameter 'distance' cityblock of half one-hot columns here; see "
+    "docs/distances.md",
+    "haversine": "pass a table of pairs to 'silhouette_score_from_distances'; see "
+    "docs/distances.md",
     "hopkins": "not here; nearest is 'gap_statistic' at k = 1",
     "hungarian": "the best one-to-one matching is 'matching_table'; its share of rows is "
     "'clustering_accuracy' in 'matching_report'",
+    "jaccard_distance": "pass a table of pairs to 'silhouette_score_from_distances'; see "
+    "docs/distances.md",
     "kbet": "not here; nearest is 'silhouette_score' with the batch as cluster",
     "knee": "it is a criterion of 'choose_k' here: 'kneedle', from the table 'elbow'",
+    "levenshtein": "pass a table of pairs to 'silhouette_score_from_distances'; see "
+    "docs/distances.md",
     "lisi": "not here; nearest is 'silhouette_score' with the batch as cluster",
     "manhattan": "it is cityblock here, a value of the parameter 'distance'",
     "medoid": "not here; 'center' is the mean or the median of each coordinate",
@@ -29,7 +44,8 @@ WORDS = {
     "partition_coefficient": "not here, because memberships are not graded; for ids in several "
     "clusters see 'overlapping_report'",
     "precision": "it is 'pair_precision', 'bcubed_precision' or 'exact_match_precision' here",
-    "precomputed": "not here: give coordinates as 'vector', and choose 'distance'",
+    "precomputed": "pass a table of pairs to 'silhouette_score_from_distances', "
+    "'dunn_index_from_distances' or 'pairwise_report_from_distances'",
     "recall": "it is 'pair_recall', 'bcubed_recall' or 'exact_match_recall' here",
     "sample_weight": "it is the parameter 'weight' here, for tables of labels",
     "trustworthiness": "not here, because it rates a projection; to rate clusters of the projected "

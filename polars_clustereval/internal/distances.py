@@ -133,6 +133,12 @@ def scaled_norm(x: Sequence[pl.Expr]) -> pl.Expr:
     return _minkowski_length([a.abs() for a in x], 2)
 
 
+#: Well-known distances that the page on distances shows how to encode, or to bring as pairs.
+_OTHER_DISTANCES = (
+    *("hamming", "gower", "correlation", "haversine", "jaccard", "levenshtein", "edit", "dtw"),
+)
+
+
 def check_distance(distance: object, p: float) -> Distance:
     """Return the Distance that the options of an index define, or raise an error."""
     name = distance.lower() if isinstance(distance, str) else distance
@@ -146,6 +152,8 @@ def check_distance(distance: object, p: float) -> Distance:
                 "; pass a table of pairs to silhouette_score_from_distances, "
                 "dunn_index_from_distances or pairwise_report_from_distances"
             )
+        elif name in _OTHER_DISTANCES:
+            hint = "; the page on distances (docs/distances.md) shows what to write for it"
         check_choice("distance", distance, DISTANCES, hint)
     if not (is_number(p) and 1 <= float(p) < 1e150):
         raise ClusterEvalError(f"p: expected a number >= 1, got {show_value(p)}")

@@ -37,6 +37,10 @@ CREATE OR REPLACE MACRO clustereval._distance_message(distance) AS
         '; pass a table of pairs to silhouette_score_from_distances, dunn_index_from_distances ',
         'or pairwise_report_from_distances'
       )
+      WHEN lower(CAST(distance AS VARCHAR)) IN (
+        'hamming', 'gower', 'correlation', 'haversine', 'jaccard', 'levenshtein', 'edit', 'dtw'
+      )
+      THEN '; the page on distances (docs/distances.md) shows what to write for it'
       ELSE '; if this is a column, write the columns of a vector as a list, such as [x, y]'
     END
   );

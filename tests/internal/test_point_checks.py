@@ -408,6 +408,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         "got 'precomputed'; pass a table of pairs to silhouette_score_from_distances, "
         "dunn_index_from_distances or pairwise_report_from_distances",
     ),
+    "an encoded distance": (
+        {"distance": "Hamming"},
+        "got 'Hamming'; the page on distances (docs/distances.md) shows what to write for it",
+    ),
     "p below 1": ({"distance": "minkowski", "p": 0.5}, "p: expected a number >= 1, got 0.5"),
     "p 0": ({"p": 0}, "p: expected a number >= 1, got 0"),
     "no p": ({"distance": "minkowski", "p": None}, "p: expected a number >= 1, got NULL"),
