@@ -110,7 +110,7 @@ def test_words_that_are_no_names() -> None:
         with pytest.raises(ce.ClusterEvalError, match=f"{re.escape(text)}$"):
             ce.describe(word)
         assert all(ce.describe(name) for name in re.findall(r"(?<!\w)'(\w+)'", text)), word
-    with pytest.raises(ce.ClusterEvalError, match="not here: give coordinates as 'vector'"):
+    with pytest.raises(ce.ClusterEvalError, match="make a table of pairs with 'distances_from"):
         ce.describe("Distance Matrix")
 
 
