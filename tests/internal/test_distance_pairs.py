@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -389,8 +390,8 @@ FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
     "missing": (
         LINE[1].filter(pl.col("right") != "d").sort("right", descending=True),
         (
-            "pairs: expected a row for each two ids of a partition, got none for 3 of 6 pairs, such "
-            "as a and d; add them, or set missing to 'drop'"
+            "pairs: expected a row for each two ids of a partition, got none for 3 of 6 pairs, "
+            "such as a and d; add them, or set missing to 'drop'"
         ),
     ),
     "none at all": (LINE[1].clear(), "got none for 6 of 6 pairs, such as a and b; add"),
@@ -401,8 +402,8 @@ FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
     "negative": (
         replaced("b", "d", -1.5),
         (
-            "distance: expected finite numbers >= 0, got -1.5 for b and d; correct it, or leave out "
-            "the row and set missing to 'drop'"
+            "distance: expected finite numbers >= 0, got -1.5 for b and d; correct it, or leave "
+            "out the row and set missing to 'drop'"
         ),
     ),
     "NULL": (replaced("b", "c", None), "got NULL for b and c; correct it"),
@@ -433,8 +434,8 @@ FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
     "overflow": (
         LINE[1].with_columns(distance=1e308),
         (
-            "distance: expected distances with a finite sum over all pairs, got a sum that overflows; "
-            "divide all distances by the same number"
+            "distance: expected distances with a finite sum over all pairs, got a sum that "
+            "overflows; divide all distances by the same number"
         ),
     ),
 }
@@ -532,3 +533,46 @@ def test_types(engine: Engine, table: str) -> None:
 def test_bad_options(engine: Engine, table: str, option: dict[str, Any], words: str) -> None:
     with fails(engine, words):
         ask(engine, table, *LINE, **option)
+
+
+# ----------------------------------------------------------------------------------------------
+# Matrices
+# ----------------------------------------------------------------------------------------------
+
+MATRIX = np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 3.0], [4.0, 3.0, 0.0]])
+
+
+@pytest.mark.parametrize("matrix", [MATRIX, squareform(MATRIX), MATRIX.astype(int).tolist()])
+def test_distances_from_matrix(matrix: Any) -> None:
+    rows = [(0, 1, 1.0), (0, 2, 4.0), (1, 2, 3.0)]
+    pairs = ce.distances_from_matrix(matrix)
+    assert pairs.rows() == rows
+    assert pairs.schema == {"left": pl.Int64, "right": pl.Int64, "distance": pl.Float64}
+    named = ce.distances_from_matrix(matrix, ["c", "a", "b"]).rows()
+    assert named == [("cab"[i], "cab"[j], d) for i, j, d in rows]
+
+
+def test_few_points_of_matrices() -> None:
+    assert ce.distances_from_matrix([[0.0]]).height == 0
+    assert ce.distances_from_matrix(np.zeros((0, 0))).height == 0
+    assert ce.distances_from_matrix([2.5], pl.Series(["x", "y"])).rows() == [("x", "y", 2.5)]
+    nearly = MATRIX + np.array([[0, 1e-12, 0], [0, 0, 0], [0, 0, 0]])
+    assert ce.distances_from_matrix(nearly)["distance"][0] == 1.0 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("matrix", "ids", "words"),
+    [
+        (MATRIX[:2], None, "matrix: expected a square matrix or a condensed vector of n (n - 1) /"),
+        ([1.0, 2.0], None, "got an array of shape (2,)"),
+        (["a"], None, "matrix: expected an array of numbers"),
+        (MATRIX + np.eye(3), None, "matrix: expected zeros on the diagonal, got 1.0 in row 0, cou"),
+        (np.triu(MATRIX), None, "expected a symmetric matrix, got 1.0 and 0.0 for the points 0 an"),
+        (-MATRIX, None, "matrix: expected finite numbers >= 0, got -1.0 for the points 0 and 1, c"),
+        ([1.0, 2.0, np.nan], None, "expected finite numbers >= 0, got nan for the points 1 and 2"),
+        (MATRIX, ["a"], "ids: expected one id for each of 3 points, got 1"),
+    ],
+)
+def test_bad_matrices(matrix: Any, ids: Any, words: str) -> None:
+    with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
+        ce.distances_from_matrix(matrix, ids)
