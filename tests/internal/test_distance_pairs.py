@@ -15,8 +15,11 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import silhouette_samples
 
 import polars_clustereval as ce
+from polars_clustereval.external.contingency import LabelOptions
+from polars_clustereval.external.graph_counts import GraphColumns, read_graph
+from polars_clustereval.internal.distance_pairs import MeasuredPoints
 from tests.support import registry
-from tests.support.engines import Engine, Row, fails, make
+from tests.support.engines import DuckDB, Engine, Row, fails, make
 from tests.support.point_engines import assert_points
 
 if TYPE_CHECKING:
@@ -161,7 +164,7 @@ def random_points(seed: int, n: int) -> pl.DataFrame:
 def measure(points: pl.DataFrame, distance: Any) -> pl.DataFrame:
     """The distances of all pairs, also of partitions, with run."""
     parts = []
-    for part in points.partition_by("run") if "run" in points.columns else [points]:
+    for part in points.partition_by("run"):
         i, j = np.triu_indices(part.height, 1)
         d = pdist(part.select("x", "y", "z").to_numpy(), distance) if part.height > 1 else []
         frame = pl.DataFrame(
@@ -319,6 +322,52 @@ def test_any_order_and_direction(rows: list[tuple[int, int]], random: Any) -> No
         for engine in (make("polars"), make("duckdb")):
             found = ask(engine, table, points, shuffled)
             assert_points(found, expected, tolerance=1e-12, floor=1e-3)
+
+
+#: The rows of _streamed_sums, from which the sums of the tables are made.
+STREAMED = """
+WITH ids AS MATERIALIZED (
+  FROM clustereval._graph_ids(
+    points, id, cluster, pairs, "left", "right", distance, NULL, NULL, 'distance', 'pairs'
+  )
+),
+nodes AS (FROM clustereval._graph_nodes(ids, NULL)),
+ordered AS MATERIALIZED (FROM clustereval._ordered_nodes(nodes)),
+clusters AS MATERIALIZED (FROM clustereval._clusters_of_nodes(ordered)),
+numbered AS MATERIALIZED (FROM clustereval._measured_nodes(ordered, clusters)),
+given AS (FROM clustereval._pair_rows(points, id, pairs, "left", "right", distance, NULL)),
+located AS (FROM clustereval._located_rows(numbered, given))
+SELECT COUNT(*) FILTER (WHERE NOT is_clean) AS odd
+FROM clustereval._streamed_sums(located, numbered)
+"""
+
+
+@pytest.mark.gate
+def test_only_odd_rows_are_grouped_by_pair(engine: Engine) -> None:
+    """Grouping takes memory for each pair."""
+    points = random_points(7, 40).with_columns(run=0)
+    pairs = measure(points, "euclidean").select(*PAIR)
+    both = with_both_ways(pairs)
+    odd = {
+        "once": (pairs, 0),
+        "both ways": (both, 0),
+        "without one": (pairs[1:], 2),
+        "twice in the same order": (pl.concat([pairs, pairs]), None),
+    }
+    for name, (rows, expected) in odd.items():
+        kept = points.drop_nulls("cluster")
+        if isinstance(engine, DuckDB):
+            [found] = engine.ask(STREAMED, points=kept, pairs=rows)
+            count = found["odd"]
+        else:
+            columns = GraphColumns(
+                **dict(zip(("id", "cluster", "left", "right", "weight"), COLUMNS, strict=True)),
+                weight_name="distance",
+                edge_name="pairs",
+            )
+            graph = read_graph(kept, rows, columns, LabelOptions(), ())
+            count = (~MeasuredPoints(graph, "error")._streamed_sums["is_clean"]).sum()
+        assert count == expected if expected is not None else count > 2, name
 
 
 # ----------------------------------------------------------------------------------------------
@@ -480,6 +529,21 @@ def test_faults_of_partitions_and_dropped_ids(engine: Engine) -> None:
             few.with_columns(pl.col("distance").abs()),
             partition_by="run",
         )
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("clusters", [[1, 1, 1, 1], [1, 1, 2, 2]])
+def test_missing_pairs_that_others_make_up_for(engine: Engine, clusters: list[int]) -> None:
+    """Each point has as many rows as others, but of a pair two, and of another one none."""
+    ends = ["ac", "bd", "ca", "db", "ab", "cd"] if clusters[2] == 2 else ["ab", "ba", "cd", "dc"]
+    ends += ["ac", "bd"] if clusters[2] == 1 else []
+    pairs = pl.DataFrame([(*pair, 1.0) for pair in ends], schema=PAIR, orient="row")
+    for table in TABLES:
+        with fails(engine, "got none for 2 of 6 pairs, such as a and d; add them"):
+            ask(engine, table, points_of(clusters), pairs)
+    often = with_both_ways(pairs)
+    with fails(engine, "expected at most two rows for the same two ids, got 4 for a and "):
+        ask(engine, "dunn_index", points_of(clusters), often)
 
 
 @pytest.mark.gate
