@@ -1119,7 +1119,7 @@ def _upper_triangle(d: Floats, i: Integers, j: Integers) -> Floats:
     pairs = d[i, j]
     # NaN and infinite numbers are reported as such.
     with np.errstate(invalid="ignore"):
-        odd = np.flatnonzero(np.abs(pairs - d[j, i]) > _ROUNDING * np.maximum(pairs, d[j, i]))
+        odd = np.flatnonzero(np.abs(pairs - d[j, i]) > _ROUNDING * np.abs(pairs))
     if len(odd):
         first = odd[0]
         raise ClusterEvalError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,11 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import silhouette_samples
 
 import polars_clustereval as ce
+from polars_clustereval.external.contingency import LabelOptions
+from polars_clustereval.external.graph_counts import GraphColumns, read_graph
+from polars_clustereval.internal.distance_pairs import MeasuredPoints
 from tests.support import registry
-from tests.support.engines import Engine, Row, fails, make
+from tests.support.engines import DuckDB, Engine, Row, fails, make
 from tests.support.point_engines import assert_points
 
 if TYPE_CHECKING:
@@ -160,7 +164,7 @@ def random_points(seed: int, n: int) -> pl.DataFrame:
 def measure(points: pl.DataFrame, distance: Any) -> pl.DataFrame:
     """The distances of all pairs, also of partitions, with run."""
     parts = []
-    for part in points.partition_by("run") if "run" in points.columns else [points]:
+    for part in points.partition_by("run"):
         i, j = np.triu_indices(part.height, 1)
         d = pdist(part.select("x", "y", "z").to_numpy(), distance) if part.height > 1 else []
         frame = pl.DataFrame(
@@ -320,6 +324,52 @@ def test_any_order_and_direction(rows: list[tuple[int, int]], random: Any) -> No
             assert_points(found, expected, tolerance=1e-12, floor=1e-3)
 
 
+#: The rows of _streamed_sums, from which the sums of the tables are made.
+STREAMED = """
+WITH ids AS MATERIALIZED (
+  FROM clustereval._graph_ids(
+    points, id, cluster, pairs, "left", "right", distance, NULL, NULL, 'distance', 'pairs'
+  )
+),
+nodes AS (FROM clustereval._graph_nodes(ids, NULL)),
+ordered AS MATERIALIZED (FROM clustereval._ordered_nodes(nodes)),
+clusters AS MATERIALIZED (FROM clustereval._clusters_of_nodes(ordered)),
+numbered AS MATERIALIZED (FROM clustereval._measured_nodes(ordered, clusters)),
+given AS (FROM clustereval._pair_rows(points, id, pairs, "left", "right", distance, NULL)),
+located AS (FROM clustereval._located_rows(numbered, given))
+SELECT COUNT(*) FILTER (WHERE NOT is_clean) AS odd
+FROM clustereval._streamed_sums(located, numbered)
+"""
+
+
+@pytest.mark.gate
+def test_only_odd_rows_are_grouped_by_pair(engine: Engine) -> None:
+    """Grouping takes memory for each pair."""
+    points = random_points(7, 40).with_columns(run=0)
+    pairs = measure(points, "euclidean").select(*PAIR)
+    both = with_both_ways(pairs)
+    odd = {
+        "once": (pairs, 0),
+        "both ways": (both, 0),
+        "without one": (pairs[1:], 2),
+        "twice in the same order": (pl.concat([pairs, pairs]), None),
+    }
+    for name, (rows, expected) in odd.items():
+        kept = points.drop_nulls("cluster")
+        if isinstance(engine, DuckDB):
+            [found] = engine.ask(STREAMED, points=kept, pairs=rows)
+            count = found["odd"]
+        else:
+            columns = GraphColumns(
+                **dict(zip(("id", "cluster", "left", "right", "weight"), COLUMNS, strict=True)),
+                weight_name="distance",
+                edge_name="pairs",
+            )
+            graph = read_graph(kept, rows, columns, LabelOptions(), ())
+            count = (~MeasuredPoints(graph, "error")._streamed_sums["is_clean"]).sum()
+        assert count == expected if expected is not None else count > 2, name
+
+
 # ----------------------------------------------------------------------------------------------
 # Missing pairs
 # ----------------------------------------------------------------------------------------------
@@ -389,8 +439,8 @@ FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
     "missing": (
         LINE[1].filter(pl.col("right") != "d").sort("right", descending=True),
         (
-            "pairs: expected a row for each two ids of a partition, got none for 3 of 6 pairs, such "
-            "as a and d; add them, or set missing to 'drop'"
+            "pairs: expected a row for each two ids of a partition, got none for 3 of 6 pairs, "
+            "such as a and d; add them, or set missing to 'drop'"
         ),
     ),
     "none at all": (LINE[1].clear(), "got none for 6 of 6 pairs, such as a and b; add"),
@@ -401,8 +451,8 @@ FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
     "negative": (
         replaced("b", "d", -1.5),
         (
-            "distance: expected finite numbers >= 0, got -1.5 for b and d; correct it, or leave out "
-            "the row and set missing to 'drop'"
+            "distance: expected finite numbers >= 0, got -1.5 for b and d; correct it, or leave "
+            "out the row and set missing to 'drop'"
         ),
     ),
     "NULL": (replaced("b", "c", None), "got NULL for b and c; correct it"),
@@ -433,8 +483,8 @@ FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
     "overflow": (
         LINE[1].with_columns(distance=1e308),
         (
-            "distance: expected distances with a finite sum over all pairs, got a sum that overflows; "
-            "divide all distances by the same number"
+            "distance: expected distances with a finite sum over all pairs, got a sum that "
+            "overflows; divide all distances by the same number"
         ),
     ),
 }
@@ -479,6 +529,21 @@ def test_faults_of_partitions_and_dropped_ids(engine: Engine) -> None:
             few.with_columns(pl.col("distance").abs()),
             partition_by="run",
         )
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("clusters", [[1, 1, 1, 1], [1, 1, 2, 2]])
+def test_missing_pairs_that_others_make_up_for(engine: Engine, clusters: list[int]) -> None:
+    """Each point has as many rows as others, but of a pair two, and of another one none."""
+    ends = ["ac", "bd", "ca", "db", "ab", "cd"] if clusters[2] == 2 else ["ab", "ba", "cd", "dc"]
+    ends += ["ac", "bd"] if clusters[2] == 1 else []
+    pairs = pl.DataFrame([(*pair, 1.0) for pair in ends], schema=PAIR, orient="row")
+    for table in TABLES:
+        with fails(engine, "got none for 2 of 6 pairs, such as a and d; add them"):
+            ask(engine, table, points_of(clusters), pairs)
+    often = with_both_ways(pairs)
+    with fails(engine, "expected at most two rows for the same two ids, got 4 for a and "):
+        ask(engine, "dunn_index", points_of(clusters), often)
 
 
 @pytest.mark.gate
@@ -532,3 +597,46 @@ def test_types(engine: Engine, table: str) -> None:
 def test_bad_options(engine: Engine, table: str, option: dict[str, Any], words: str) -> None:
     with fails(engine, words):
         ask(engine, table, *LINE, **option)
+
+
+# ----------------------------------------------------------------------------------------------
+# Matrices
+# ----------------------------------------------------------------------------------------------
+
+MATRIX = np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 3.0], [4.0, 3.0, 0.0]])
+
+
+@pytest.mark.parametrize("matrix", [MATRIX, squareform(MATRIX), MATRIX.astype(int).tolist()])
+def test_distances_from_matrix(matrix: Any) -> None:
+    rows = [(0, 1, 1.0), (0, 2, 4.0), (1, 2, 3.0)]
+    pairs = ce.distances_from_matrix(matrix)
+    assert pairs.rows() == rows
+    assert pairs.schema == {"left": pl.Int64, "right": pl.Int64, "distance": pl.Float64}
+    named = ce.distances_from_matrix(matrix, ["c", "a", "b"]).rows()
+    assert named == [("cab"[i], "cab"[j], d) for i, j, d in rows]
+
+
+def test_few_points_of_matrices() -> None:
+    assert ce.distances_from_matrix([[0.0]]).height == 0
+    assert ce.distances_from_matrix(np.zeros((0, 0))).height == 0
+    assert ce.distances_from_matrix([2.5], pl.Series(["x", "y"])).rows() == [("x", "y", 2.5)]
+    nearly = MATRIX + np.array([[0, 1e-12, 0], [0, 0, 0], [0, 0, 0]])
+    assert ce.distances_from_matrix(nearly)["distance"][0] == 1.0 + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("matrix", "ids", "words"),
+    [
+        (MATRIX[:2], None, "matrix: expected a square matrix or a condensed vector of n (n - 1) /"),
+        ([1.0, 2.0], None, "got an array of shape (2,)"),
+        (["a"], None, "matrix: expected an array of numbers"),
+        (MATRIX + np.eye(3), None, "matrix: expected zeros on the diagonal, got 1.0 in row 0, cou"),
+        (np.triu(MATRIX), None, "expected a symmetric matrix, got 1.0 and 0.0 for the points 0 an"),
+        (-MATRIX, None, "matrix: expected finite numbers >= 0, got -1.0 for the points 0 and 1, c"),
+        ([1.0, 2.0, np.nan], None, "expected finite numbers >= 0, got nan for the points 1 and 2"),
+        (MATRIX, ["a"], "ids: expected one id for each of 3 points, got 1"),
+    ],
+)
+def test_bad_matrices(matrix: Any, ids: Any, words: str) -> None:
+    with pytest.raises(ce.ClusterEvalError, match=re.escape(words)):
+        ce.distances_from_matrix(matrix, ids)

@@ -405,8 +405,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "no distance": ({"distance": None}, "'minkowski', 'cosine', got NULL"),
     "distances of the user": (
         {"distance": "precomputed"},
-        "got 'precomputed'; pass a table of pairs to silhouette_score_from_distances, "
-        "dunn_index_from_distances or pairwise_report_from_distances",
+        (
+            "got 'precomputed'; pass a table of pairs to silhouette_score_from_distances, "
+            "dunn_index_from_distances or pairwise_report_from_distances"
+        ),
     ),
     "an encoded distance": (
         {"distance": "Hamming"},
