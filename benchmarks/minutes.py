@@ -207,6 +207,7 @@ _CALLS: dict[Kind, Callable[[int], list[Any]]] = {
     "covers": lambda n: [make_labels(n), make_labels(n), "id", "label", "cluster"],
     "graph": make_graph,
     "distances": make_pairs,
+    "neighbors": make_graph,
 }
 
 

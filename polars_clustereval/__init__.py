@@ -98,6 +98,11 @@ if TYPE_CHECKING:
         variation_of_information,
     )
     from .external.matching import matching_report, matching_table
+    from .external.neighborhoods import (
+        neighborhood_clusters,
+        neighborhood_report,
+        neighborhood_samples,
+    )
     from .external.overlapping import overlapping_report
     from .external.pair_counting import (
         adjusted_fowlkes_mallows_score,
@@ -147,6 +152,7 @@ if TYPE_CHECKING:
     )
     from .internal.dunn import cluster_diameters, dunn_index
     from .internal.findings import internal_findings
+    from .internal.nearest_neighbors import nearest_neighbors
     from .internal.pairwise import pairwise_report
     from .internal.profiles import cluster_profile, column_profile
     from .internal.report import internal_cluster_report, internal_report
@@ -266,7 +272,11 @@ __all__ = [
     "muc_recall",
     "multinomial_adjusted_rand_score",
     "mutual_info_score",
+    "nearest_neighbors",
     "neighbor_report",
+    "neighborhood_clusters",
+    "neighborhood_report",
+    "neighborhood_samples",
     "normalized_information_distance",
     "normalized_mutual_info_score",
     "normalized_reduced_mutual_info_score",

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
         graph_report,
     )
     from .external.matching import matching_report, matching_table
+    from .external.neighborhoods import (
+        neighborhood_clusters,
+        neighborhood_report,
+        neighborhood_samples,
+    )
     from .external.overlapping import overlapping_report
     from .external.report import (
         bcubed_samples,
@@ -48,6 +53,7 @@ if TYPE_CHECKING:
     )
     from .internal.dunn import cluster_diameters, dunn_index
     from .internal.findings import internal_findings
+    from .internal.nearest_neighbors import nearest_neighbors
     from .internal.pairwise import pairwise_report
     from .internal.profiles import cluster_profile, column_profile
     from .internal.report import internal_cluster_report, internal_report
@@ -131,6 +137,9 @@ class ClusterEval:
         graph_edge_report = _method(graph_edge_report)
         matching_report = _method(matching_report)
         matching_table = _method(matching_table)
+        neighborhood_samples = _method(neighborhood_samples)
+        neighborhood_clusters = _method(neighborhood_clusters)
+        neighborhood_report = _method(neighborhood_report)
         overlapping_report = _method(overlapping_report)
         external_report = _method(external_report)
         external_cluster_report = _method(external_cluster_report)
@@ -147,6 +156,7 @@ class ClusterEval:
         cluster_diameters = _method(cluster_diameters)
         dunn_index = _method(dunn_index)
         internal_findings = _method(internal_findings)
+        nearest_neighbors = _method(nearest_neighbors)
         pairwise_report = _method(pairwise_report)
         cluster_profile = _method(cluster_profile)
         column_profile = _method(column_profile)

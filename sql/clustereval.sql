@@ -27,6 +27,7 @@
 .read external/graph_paths.sql
 .read external/graph_counts.sql
 .read external/graph.sql
+.read external/neighborhoods.sql
 .read external/covers.sql
 .read external/overlapping.sql
 .read internal/vectors.sql
@@ -45,6 +46,7 @@
 .read internal/dunn.sql
 .read internal/pairwise.sql
 .read internal/distance_pairs.sql
+.read internal/nearest_neighbors.sql
 .read internal/report.sql
 .read internal/summary.sql
 .read internal/states.sql

@@ -192,7 +192,7 @@ def test_every_table_of_two_runs_has_the_same_columns(
     assert method(ROWS, "row", "cluster").columns == ours
 
 
-@pytest.mark.parametrize("table", registry.tables("graph"))
+@pytest.mark.parametrize("table", registry.tables("graph", "neighbors"))
 def test_every_table_of_graphs_has_the_same_columns(
     con: duckdb.DuckDBPyConnection, table: str
 ) -> None:

@@ -182,8 +182,17 @@ def list_calls() -> list[str]:
         for options in (f", partition_by := run, {NOISE}", "")
     ]
     calls += [
+        f"FROM clustereval.{table}(members, id, cluster, links, one, two, {options})"
+        for table in registry.tables("neighbors")
+        for options in (f"distance := w, partition_by := run, {NOISE}", "distance := w")
+    ]
+    calls += [
         f"{nights} FROM clustereval.overlapping_report(one, two, id, label, cluster, {options})"
         for options in ("partition_by := run", "beta := 0.5")
+    ]
+    calls += [
+        "FROM clustereval.nearest_neighbors(points, [x, y, z], id, partition_by := run)",
+        "FROM clustereval.nearest_neighbors(points, [x, y], distance := 'cosine')",
     ]
     calls += ["SELECT clustereval.version()"]
     return calls

@@ -35,7 +35,7 @@ RELATIVE = registry.tables(
 #: Called with a list of columns.
 OF_CLUSTERINGS = registry.tables("several clusterings")
 #: Called with the same table for nodes and edges, whose ends are the columns id and label.
-OF_GRAPHS = registry.tables("graph")
+OF_GRAPHS = registry.tables("graph", "neighbors")
 #: Called with the same table for points and pairs, of which most are missing.
 OF_DISTANCES = registry.tables("distances")
 #: Called with the same table twice, and these columns.
@@ -106,7 +106,8 @@ def rows_under_names(
         node, cluster, end, weight = (
             quoted_names[name] for name in ("id", "cluster", "label", "weight")
         )
-        given = f'{node}, {cluster}, "{view}", {node}, {end}, weight := {weight}'
+        value = "distance" if registry.kind_of(table) == "neighbors" else "weight"
+        given = f'{node}, {cluster}, "{view}", {node}, {end}, {value} := {weight}'
     if table in OF_DISTANCES:
         node, cluster, end = (quoted_names[name] for name in ("id", "cluster", "label"))
         given = f'{node}, {cluster}, "{view}", {node}, {end}, abs({node} - {end})'

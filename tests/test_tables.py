@@ -121,6 +121,7 @@ OTHER_WORDS: dict[Kind, set[str]] = {
     "points": {"frame", "center", "id", "method", "metrics"},
     "graph": set(),
     "distances": {"metrics"},
+    "neighbors": set(),
     "runs": {"metric"},
     "two runs": {"noise_as"},
 }

@@ -64,6 +64,7 @@ WITH_OTHER_FRAMES: dict[str, tuple[Any, ...]] = {
     "covers": ("one", "@two", "id", "label", "cluster"),
     "graph": ("members", "id", "cluster", "@links", "one", "two"),
     "distances": ("members", "id", "cluster", "@pairs", "one", "two", "d"),
+    "neighbors": ("members", "id", "cluster", "@links", "one", "two"),
     "states": ("states",),
     "choose_k": ("observed",),
     "gap_statistic": ("observed", "@reference", "weight"),

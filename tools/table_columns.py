@@ -56,7 +56,7 @@ def argument(parameter: str, table: Table) -> Any:
         return ["u"]
     if parameter == "clusters":
         return ["cluster"]
-    if parameter == "edges" or parameter.startswith("frame"):
+    if parameter in ("edges", "neighbors") or parameter.startswith("frame"):
         return frames().get(table.kind, ROWS)
     return frames().get(parameter, parameter)
 

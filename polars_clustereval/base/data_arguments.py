@@ -204,7 +204,7 @@ def required_parameters(function: Callable[..., Any]) -> list[str]:
 
 
 #: Required parameters of table functions that take a value or another frame, not a column.
-_VALUES = ("reference", "centroids", "edges")
+_VALUES = ("reference", "centroids", "edges", "neighbors")
 
 
 def _new_frame(columns: Sequence[str]) -> str:

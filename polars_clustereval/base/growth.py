@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
 __all__ = [
+    "ALL_PAIRS",
     "ASSIGNMENT",
     "EXTREME_DISTANCES",
     "GENERALIZED_DISTANCES",
@@ -134,6 +135,14 @@ SORTED_PAIRS = (
         "nn",
         {"duckdb": 800.0, "polars": 140.0},
         remark="More than max_points rows, by default 5,000, are an error.",
+    ),
+)
+#: The distances of all pairs, of which only the smallest are kept.
+ALL_PAIRS = (
+    Growth(
+        "nn",
+        {"duckdb": 250.0, "polars": 40.0},
+        remark="More than max_points rows, by default 10,000, are an error.",
     ),
 )
 #: Distances of points to all centers, and between all centers.

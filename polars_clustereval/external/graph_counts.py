@@ -14,9 +14,9 @@ nodes in the same cluster, and a cut edge joins two nodes in different clusters.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
     from .contingency import LabelOptions
 
-# A pair of nodes is packed into one number, low * 2^32 + high, which is faster to group by.
-_NODES = 2**32
+#: A pair of nodes is packed into one number, low * 2^32 + high, which is faster to group by.
+NODES = 2**32
 
 
 # ----------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def _check_end_types(
 def _read_edges(frame: object, columns: GraphColumns, keys: dict[str, str]) -> pl.LazyFrame:
     """Return the partition columns, left, right and weight of the edge frame.
 
-    Distances, which are weights by another name, are checked by their caller.
+    Distances of pairs, which are weights by another name, are checked by their caller.
     """
     lazy, edge_name = check_is_frame(frame, columns.edge_name), columns.edge_name
     names = lazy.collect_schema().names()
@@ -132,20 +132,21 @@ def _read_edges(frame: object, columns: GraphColumns, keys: dict[str, str]) -> p
             "cast it to numbers"
         )
     number = weight.cast(pl.Float64)
-    if columns.weight_name != "weight":
+    if columns.edge_name == "pairs":
         return lazy.select(*values, weight=number)
     is_good = (number.is_finite() & (number >= 0)).fill_null(False)
     facts = lazy.select(value=weight.filter(~is_good).first(), n=(~is_good).sum())
-    return raise_on_collect(lazy.select(*values, weight=number), facts, _check_edge_weights)
+    check = partial(_check_edge_weights, columns)
+    return raise_on_collect(lazy.select(*values, weight=number), facts, check)
 
 
-def _check_edge_weights(facts: pl.DataFrame) -> None:
+def _check_edge_weights(columns: GraphColumns, facts: pl.DataFrame) -> None:
     """Raise an error if there are invalid edge weights, the first of which comes first."""
     value, n = facts.row(0)
     if n:
         raise ClusterEvalError(
-            f"weight: expected finite numbers >= 0, got {show_value(value)}; leave out edges "
-            "without a weight, or give them one"
+            f"{columns.weight_name}: expected finite numbers >= 0, got {show_value(value)}; leave "
+            f"out {columns.edge_name} without a {columns.weight_name}, or give them one"
         )
 
 
@@ -246,6 +247,11 @@ class Graph:
     options: LabelOptions
     id_type: pl.DataType
 
+    #: The parameter for the edges, for error messages.
+    table: ClassVar[str] = "edges"
+    #: Whether the nodes are numbered in the order of their ids.
+    sorts_ids: ClassVar[bool] = False
+
     @cached_property
     def ids(self) -> pl.LazyFrame:
         """One row per id, with the columns id, cluster, times, n_dropped, is_noise and node.
@@ -263,6 +269,7 @@ class Graph:
             n_dropped=cluster.null_count().cast(pl.Int64),
         )
         noise = equals_noise(cluster, self.options.noise, schema["cluster"])
+        groups = groups.sort("id", nulls_last=True) if self.sorts_ids else groups
         groups = groups.with_columns(is_noise=noise).with_row_index("node")
         groups = groups.with_columns(pl.col("node").cast(pl.Int64)).cache()
         is_twice = pl.col("times") > 1
@@ -307,7 +314,7 @@ class Graph:
             nodes = nodes.rename({"id": end, "node": number, "cluster_no": cluster})
             rows = join_small(rows, [*self.keys, end], nodes, how="left")
         one, two = pl.col("one"), pl.col("two")
-        pair = pl.min_horizontal(one, two).cast(pl.UInt64) * _NODES + pl.max_horizontal(one, two)
+        pair = pl.min_horizontal(one, two).cast(pl.UInt64) * NODES + pl.max_horizontal(one, two)
         is_first = one < two
         rows = rows.select(
             *self.keys,
@@ -323,13 +330,17 @@ class Graph:
             n_rows=pl.len().cast(pl.Int64),
         )
         edges = edges.with_columns(
-            low=(pl.col("pair") // _NODES).cast(pl.Int64),
-            high=(pl.col("pair") % _NODES).cast(pl.Int64),
+            low=(pl.col("pair") // NODES).cast(pl.Int64),
+            high=(pl.col("pair") % NODES).cast(pl.Int64),
         ).cache()
         weight = pl.col("weight").filter(pl.col("pair").is_not_null())
         sums = aggregate_by(edges, list(self.keys), {"weight": weight.sum()})
         facts = sums.select((2 * pl.col("weight")).is_finite().all())
         edges = raise_on_collect(edges, facts, _check_weight_sums)
+        return self.with_pair_check(edges)
+
+    def with_pair_check(self, edges: pl.LazyFrame) -> pl.LazyFrame:
+        """Return `edges`, cached. Collecting it raises the error of _check_pairs."""
         # A check of a frame that has no rows after a filter would be skipped.
         return edges.map_batches(
             self._check_pairs,
@@ -350,9 +361,9 @@ class Graph:
         other = strangers.select(pl.col("id").sort_by(text).first()).collect().item()
         if known is not None and other is not None:
             raise ClusterEvalError(
-                f"edges: expected edges between ids with a cluster, such as {show_value(known)}, "
-                f"got {edges['n_rows'].sum()} edges, each with another end, such as "
-                f"{show_value(other)}"
+                f"{self.table}: expected {self.table} between ids with a cluster, such as "
+                f"{show_value(known)}, got {edges['n_rows'].sum()} {self.table}, each with another "
+                f"end, such as {show_value(other)}"
             )
         return edges
 
@@ -437,11 +448,15 @@ class Graph:
         rows = join_partitions(rows, list(self.keys), totals)
         return rows.with_columns(conductance=_conductance(pl.col("total"))).cache()
 
-    def links_of(self, chosen: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the links in the `chosen` clusters, in the form that graph_paths expects."""
+    @cached_property
+    def links(self) -> pl.LazyFrame:
+        """The links in all clusters, in the form that graph_paths expects."""
         links = self.edges.filter(pl.col("is_inner") & ~pl.col("is_loop"))
-        links = links.select(pl.col("low_cluster").alias("cluster_no"), "low", "high")
-        return links.join(chosen.select("cluster_no"), on="cluster_no", how="semi")
+        return links.select(pl.col("low_cluster").alias("cluster_no"), "low", "high")
+
+    def links_of(self, chosen: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the links in the `chosen` clusters."""
+        return self.links.join(chosen.select("cluster_no"), on="cluster_no", how="semi")
 
     @cached_property
     def tree_edges(self) -> pl.LazyFrame:

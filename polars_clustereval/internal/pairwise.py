@@ -87,7 +87,7 @@ def _measure_pairs(
     part: Partition, points: Points, n_neighbors: int
 ) -> tuple[Floats, Floats, float]:
     """Return the distances of pairs within and between clusters, and the connectivity."""
-    x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
+    x, numbers, n = scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())
     within, between = np.empty(n_within), np.empty(n * (n - 1) // 2 - n_within)
     n_neighbors = min(n_neighbors, n - 1)
@@ -110,7 +110,7 @@ def _measure_pairs(
     return within, between, connectivity
 
 
-def _scale_points(x: Floats, points: Points) -> Floats:
+def scale_points(x: Floats, points: Points) -> Floats:
     """Return the user's points x (m, d), multiplied by their factors, and scaled for cosine.
 
     The computation is the same as in DuckDB, so both engines round identically. The result is in
@@ -242,7 +242,7 @@ def single_rank_statistics(
 
 def _rank_statistics_of_many(parts: Partitions, points: Points, n_neighbors: int) -> pl.DataFrame:
     """Return the rows of _rank_statistics for many partitions, with the partition columns."""
-    parts = parts._replace(x=_scale_points(parts.x, points))
+    parts = parts._replace(x=scale_points(parts.x, points))
     statistics = rank_statistics_of_many(parts, n_neighbors, points.distance)
     keys = parts.rows[parts.partition_starts[:-1]].select(points.partition_keys)
     return keys.hstack(pl.DataFrame(statistics, schema=RANK_STATISTICS).fill_nan(None))

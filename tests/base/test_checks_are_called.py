@@ -30,7 +30,8 @@ COLUMNS = (
     *("left", "right"),
 )
 NAMES_OF_TABLES = (
-    *("tbl", "tbl_before", "tbl_after", "tbl_labels", "tbl_clusters", "edges", "pairs"),
+    *("tbl", "tbl_before", "tbl_after", "tbl_labels", "tbl_clusters"),
+    *("edges", "pairs", "neighbors"),
 )
 #: Other names of tables, and names of columns that are looked up.
 UNCHECKED = {
@@ -69,6 +70,8 @@ def test_a_table_hands_its_arguments_to_the_checks() -> None:
             always = ALWAYS.get(parameter, set())
             if parameter == "distance" and table in registry.tables("distances"):
                 always = {Place("_given_column", "given")}
+            if parameter == "distance" and table in registry.tables("neighbors"):
+                always = {Place("_given_column", "given"), Place("_check_neighbor_distance", "x")}
             missing = always - places
             assert not missing, f"{table}: {parameter} does not reach {missing}"
             if parameter == "weight":
@@ -165,7 +168,7 @@ FRAME = pl.DataFrame(
 )
 FRAMES = ("frame", "frame_before", "frame_after", "frame_labels", "frame_clusters")
 VALUES: dict[str, Any] = {
-    **dict.fromkeys((*FRAMES, "centroids", "edges", "pairs", "gap"), FRAME),
+    **dict.fromkeys((*FRAMES, "centroids", "edges", "pairs", "neighbors", "gap"), FRAME),
     **{name: name for name in ("label", "cluster", "id", "run", "k")},
     **dict.fromkeys(("cluster_1", "cluster_2", "reduced_cluster", "left", "right"), "cluster"),
     **dict.fromkeys(("resample", "removed", "fold", "reference_set"), "number"),

@@ -408,6 +408,9 @@ COLUMNS_OF_GRAPHS = {
     "graph_cluster_report": ("cluster", "density", "diameter"),
     "graph_node_report": ("degree", "node_centrality", "n_bridges"),
     "graph_edge_report": ("left", "n_rows", "is_bridge"),
+    "neighborhood_report": ("n_neighbors", "lisi", "modularity"),
+    "neighborhood_clusters": ("cluster", "n", "largest_component_share"),
+    "neighborhood_samples": ("neighbor_purity", "kbet_p_value"),
 }
 COLUMNS_OF_RUN_PAIRS = {
     "run_transitions": ("cluster_before", "transition", "share_after"),

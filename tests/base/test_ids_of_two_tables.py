@@ -30,12 +30,12 @@ LINKS = pl.DataFrame(
 EDGES = LINKS.select(left=pl.struct("a", "b"), right=pl.struct("c", "d"))
 SAME = LINKS.select(left=pl.struct(source="a", key="b"), right=pl.struct(source="c", key="d"))
 
-OF_TWO_TABLES = registry.tables("graph", "two runs", "covers", "distances")
+OF_TWO_TABLES = registry.tables("graph", "neighbors", "two runs", "covers", "distances")
 
 
 def call_of(engine: Engine, table: str, other: pl.DataFrame, edges: pl.DataFrame) -> list[Row]:
     match registry.kind_of(table):
-        case "graph":
+        case "graph" | "neighbors":
             return graphs.ask(engine, table, NODES, edges)
         case "distances":
             columns = ("id", "cluster", "left", "right", "distance")

@@ -31,7 +31,7 @@ ROWS = pl.DataFrame(
     }
 )
 FRAMES = ("tbl", "tbl_before", "tbl_after", "frame", "frame_before", "frame_after")
-PAIRS = ("edges", "pairs")
+PAIRS = ("edges", "pairs", "neighbors")
 #: What is given to the parameters without a default, on either side.
 GIVEN: dict[str, Any] = {name: name for name in ("label", "cluster", "id", "run", "k")} | {
     "vector": ["x"],

@@ -292,6 +292,7 @@ ARGUMENTS = {
     "fold": "l",
     "centroids": "centers",
     "edges": "pairs",
+    "neighbors": "pairs",
     "left": "one",
     "right": "two",
     "pairs": "pairs",

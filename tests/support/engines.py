@@ -335,6 +335,8 @@ def quoted(identifier: str) -> str:
 
 
 def literal(value: object) -> str:
+    if isinstance(value, Expression):
+        return value.sql
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, list):

@@ -215,6 +215,7 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
         "distances": (
             *(rows, "id", "cluster", pairs_of_codes(n_values), "left", "right", "distance"),
         ),
+        "neighbors": (rows, "id", "cluster", edges_of_codes(n_values), "left", "right"),
         "states": (states,),
     }
     of_table: dict[str, tuple[Any, ...]] = {

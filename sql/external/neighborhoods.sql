@@ -1,0 +1,753 @@
+-- neighborhoods: scores of clusters from a table of the nearest neighbors of each id.
+--
+--   * The table of neighbors has a row for each id (`left`) and neighbor (`right`), with their
+--     distance. A row whose two ids are the same is left out, because no id is its own neighbor.
+--     Rows with the same id and neighbor count as one, with the smallest distance. A row with an
+--     end in no cluster is left out, and counted.
+--   * The numbers of the nodes are in the order of the ids, so they break ties of distances.
+--   * The edges of the graph of neighbors have no direction: two nodes are joined if one is a
+--     neighbor of the other.
+
+---------------------------------------------------------------------------------------------------
+-- Options
+---------------------------------------------------------------------------------------------------
+
+-- Text for _check_options, or the error of an option of the tables of neighborhoods.
+CREATE OR REPLACE MACRO clustereval._valid_neighborhood_options(noise, noise_as, perplexity) AS
+  CASE
+    WHEN perplexity IS NOT NULL AND NOT coalesce(
+      TRY_CAST(perplexity AS DOUBLE) >= 1 AND isfinite(TRY_CAST(perplexity AS DOUBLE)), FALSE
+    )
+    THEN error(concat(
+      'perplexity: expected a number >= 1, got ', clustereval._show_value(perplexity)
+    ))
+    ELSE clustereval._valid_graph_options(noise, noise_as, 1, 0)
+  END;
+
+-- x, the distance of a neighbor, as DOUBLE. Raises an error unless it is a finite number >= 0.
+CREATE OR REPLACE MACRO clustereval._check_neighbor_distance(x) AS
+  CASE
+    WHEN coalesce(TRY_CAST(x AS DOUBLE) >= 0 AND isfinite(TRY_CAST(x AS DOUBLE)), FALSE)
+    THEN CAST(x AS DOUBLE)
+    ELSE error(CASE
+      WHEN starts_with(concat('', alias(x)), '''')
+      THEN concat(
+        'distance: expected a column, got the quoted string ', alias(x), '; write it without quotes'
+      )
+      ELSE concat(
+        'distance: expected finite numbers >= 0, got ', clustereval._show_value(x),
+        '; leave out neighbors without a distance, or give them one'
+      )
+    END)
+  END;
+
+---------------------------------------------------------------------------------------------------
+-- Nodes and neighbors
+---------------------------------------------------------------------------------------------------
+
+-- The rows of _graph_ids, numbered in the order of the ids. The numbers are short, because many
+-- neighbors have one.
+CREATE OR REPLACE MACRO clustereval._neighborhood_ids(
+  tbl, id, cluster, neighbors, "left", "right", distance, partition_by, noise
+) AS TABLE
+  SELECT * REPLACE (CAST(row_number() OVER (ORDER BY ids.id ASC NULLS LAST) AS INTEGER) AS node)
+  FROM clustereval._graph_ids(
+    tbl, id, cluster, neighbors, "left", "right", distance, partition_by, noise,
+    weight_name := 'distance', edge_name := 'neighbors'
+  ) AS ids;
+
+-- One row per node and neighbor: partition_key; node and neighbor; own_cluster and other_cluster;
+-- distance, the smallest, NULL without the column; and n_rows, its rows. neighbor is NULL in one
+-- row per node for the rows whose neighbor has no cluster; node is also NULL in one row per
+-- partition for those whose id has none.
+CREATE OR REPLACE MACRO clustereval._neighbor_pairs(
+  nodes, tbl, id, neighbors, "left", "right", distance, partition_by
+) AS TABLE
+  WITH __ce_ends AS (
+    SELECT
+      partition_by AS __ce_partition, "left" AS __ce_left, "right" AS __ce_right,
+      CASE
+        WHEN NOT clustereval._is_left_out(distance)
+        THEN clustereval._check_neighbor_distance(distance)
+      END AS __ce_distance
+    FROM query_table(neighbors)
+    UNION ALL
+    SELECT partition_by, id, id, NULL FROM query_table(tbl) WHERE FALSE
+  ),
+  joined AS (
+    SELECT
+      ends.__ce_partition AS partition_key,
+      one.node,
+      CASE WHEN one.node IS NOT NULL THEN two.node END AS neighbor,
+      one.cluster_no AS own_cluster,
+      CASE WHEN one.node IS NOT NULL THEN two.cluster_no END AS other_cluster,
+      ends.__ce_distance AS length
+    FROM __ce_ends AS ends
+    LEFT JOIN query_table(nodes) AS one
+      ON one.partition_key IS NOT DISTINCT FROM ends.__ce_partition
+      AND one.id = ends.__ce_left
+    LEFT JOIN query_table(nodes) AS two
+      ON two.partition_key IS NOT DISTINCT FROM ends.__ce_partition
+      AND two.id = ends.__ce_right
+  )
+  SELECT
+    partition_key, node, neighbor, own_cluster, other_cluster,
+    MIN(length) AS distance,
+    CAST(COUNT(*) AS INTEGER) AS n_rows
+  FROM joined
+  GROUP BY partition_key, node, neighbor, own_cluster, other_cluster;
+
+-- One row, valid = TRUE. Raises an error if no row joins two nodes although there are both nodes
+-- and ends that are in no cluster. The ends are read only if no row joins two nodes.
+CREATE OR REPLACE MACRO clustereval._check_neighbor_pairs(
+  nodes, pairs, neighbors, "left", "right", partition_by
+) AS TABLE
+  WITH __ce_sums AS (
+    SELECT SUM(n_rows) AS n, COUNT(neighbor) AS n_joined FROM query_table(pairs)
+  ),
+  __ce_unjoined AS (SELECT n AS __ce_n FROM __ce_sums WHERE n_joined = 0),
+  __ce_ends AS (
+    SELECT partition_by AS __ce_partition, "left" AS __ce_end
+    FROM query_table(neighbors)
+    CROSS JOIN __ce_unjoined
+    UNION ALL
+    SELECT partition_by, "right" FROM query_table(neighbors) CROSS JOIN __ce_unjoined
+  ),
+  strangers AS (
+    SELECT MIN(CAST(ends.__ce_end AS VARCHAR)) AS stranger
+    FROM __ce_ends AS ends
+    LEFT JOIN query_table(nodes) AS node
+      ON node.partition_key IS NOT DISTINCT FROM ends.__ce_partition
+      AND node.id = ends.__ce_end
+    WHERE node.node IS NULL
+  ),
+  known AS (SELECT MIN(id) AS id FROM query_table(nodes))
+  SELECT
+    CASE
+      WHEN sums.n_joined = 0 AND known.id IS NOT NULL AND strangers.stranger IS NOT NULL
+      THEN error(concat(
+        'neighbors: expected neighbors between ids with a cluster, such as ',
+        clustereval._show_value(known.id), ', got ', sums.n, ' neighbors, each with another end',
+        ', such as ', strangers.stranger
+      ))
+      ELSE TRUE
+    END AS valid
+  FROM __ce_sums AS sums
+  CROSS JOIN known
+  CROSS JOIN strangers;
+
+-- One row per edge of the graph of neighbors, in the form of _graph_edges, with weight 1.
+CREATE OR REPLACE MACRO clustereval._neighbor_edges(pairs) AS TABLE
+  SELECT
+    partition_key,
+    LEAST(node, neighbor) AS low,
+    GREATEST(node, neighbor) AS high,
+    CASE WHEN node < neighbor THEN own_cluster ELSE other_cluster END AS low_cluster,
+    CASE WHEN node < neighbor THEN other_cluster ELSE own_cluster END AS high_cluster,
+    1.0::DOUBLE AS weight,
+    CAST(COUNT(*) AS BIGINT) AS n_rows,
+    CAST(NULL AS VARCHAR) AS stranger
+  FROM query_table(pairs)
+  WHERE neighbor <> node
+  GROUP BY ALL;
+
+---------------------------------------------------------------------------------------------------
+-- Kernel of the local inverse Simpson index
+---------------------------------------------------------------------------------------------------
+
+-- The entropy of the weights exp(-beta x) of a list x.
+CREATE OR REPLACE MACRO clustereval._weight_entropy(x, beta) AS
+  ln(list_sum(list_transform(x, lambda v: exp(-beta * v))))
+  + beta * list_sum(list_transform(x, lambda v: v * exp(-beta * v)))
+  / list_sum(list_transform(x, lambda v: exp(-beta * v)));
+
+-- The rows of starts (node, clusters, x, squares, entropy, limit_beta, beta) after a step of
+-- Newton's method for ln beta. The derivative of the entropy is -beta^2 times the variance of x.
+CREATE OR REPLACE MACRO clustereval._newton_step(starts) AS TABLE
+  WITH weighted AS (
+    SELECT *, list_transform(x, lambda v: exp(-beta * v)) AS weights FROM query_table(starts)
+  ),
+  sums AS (
+    SELECT
+      * EXCLUDE (weights),
+      list_sum(weights) AS total,
+      list_dot_product(x, weights) / list_sum(weights) AS mean,
+      list_dot_product(squares, weights) / list_sum(weights) AS mean_square
+    FROM weighted
+  ),
+  slopes AS (
+    SELECT
+      * EXCLUDE (total, mean, mean_square),
+      (ln(total) + beta * mean - entropy)
+      / NULLIF(beta * beta * (mean_square - mean * mean), 0) AS step
+    FROM sums
+  )
+  SELECT
+    * EXCLUDE (step) REPLACE (beta * exp(LEAST(GREATEST(step, -5.0), 5.0)) AS beta)
+  FROM slopes;
+
+-- The beta at which the entropy of the weights exp(-beta x) is `entropy`, by bisection of ln beta,
+-- for the few lists for which Newton's method does not converge.
+CREATE OR REPLACE MACRO clustereval._bisect_beta(x, entropy) AS
+  exp(list_reduce(
+    list_transform(range(80), lambda i: [CAST(-21 AS DOUBLE), CAST(708 AS DOUBLE)]),
+    lambda ends, other: CASE
+      WHEN clustereval._weight_entropy(x, exp((ends[1] + ends[2]) / 2)) > entropy
+      THEN [(ends[1] + ends[2]) / 2, ends[2]]
+      ELSE [ends[1], (ends[1] + ends[2]) / 2]
+    END
+  )[1]);
+
+-- One row per node of lists (node, clusters, distances): node, clusters, and the weights exp(-beta
+-- d) of the neighbors, whose entropy is the logarithm of the perplexity. The distances are moved
+-- and scaled to x from 0 to 1. If at least as many neighbors as the perplexity are nearest, only
+-- these have a weight; if there are no more neighbors than the perplexity, all have the same.
+CREATE OR REPLACE MACRO clustereval._neighbor_weights(lists, perplexity) AS TABLE
+  WITH scales AS (
+    SELECT
+      node, clusters, distances,
+      list_min(distances) AS least,
+      NULLIF(list_max(distances) - list_min(distances), 0) AS width,
+      COALESCE(CAST(perplexity AS DOUBLE), GREATEST(len(distances) // 3, 1)) AS perplexity
+    FROM query_table(lists)
+  ),
+  scaled AS (
+    SELECT
+      node, clusters, scales.perplexity,
+      list_transform(distances, lambda d: COALESCE((d - least) / width, 0.0)) AS x
+    FROM scales
+  ),
+  starts AS (
+    SELECT
+      node, clusters, x,
+      list_transform(x, lambda v: v * v) AS squares,
+      ln(scaled.perplexity) AS entropy,
+      CASE
+        WHEN scaled.perplexity >= len(x) THEN 0.0
+        WHEN len(list_filter(x, lambda v: v = 0)) >= scaled.perplexity THEN 1e308
+      END AS limit_beta,
+      -- The entropy is about ln k - beta^2 variance / 2.
+      COALESCE(
+        sqrt(2 * GREATEST(ln(len(x) / scaled.perplexity), 0.0) / NULLIF(list_var_pop(x), 0)), 1.0
+      ) AS beta
+    FROM scaled
+  ),
+  step_1 AS (SELECT * FROM clustereval._newton_step(starts)),
+  step_2 AS (SELECT * FROM clustereval._newton_step(step_1)),
+  step_3 AS (SELECT * FROM clustereval._newton_step(step_2)),
+  step_4 AS (SELECT * FROM clustereval._newton_step(step_3)),
+  step_5 AS (SELECT * FROM clustereval._newton_step(step_4)),
+  step_6 AS (SELECT * FROM clustereval._newton_step(step_5)),
+  step_7 AS (SELECT * FROM clustereval._newton_step(step_6)),
+  solved AS (
+    SELECT
+      node, clusters, x,
+      CASE
+        WHEN limit_beta IS NOT NULL THEN limit_beta
+        WHEN abs(clustereval._weight_entropy(x, beta) - entropy) <= 1e-14 THEN beta
+        ELSE clustereval._bisect_beta(x, entropy)
+      END AS beta
+    FROM step_7
+  )
+  SELECT node, clusters, list_transform(x, lambda v: exp(-beta * v)) AS weights
+  FROM solved;
+
+---------------------------------------------------------------------------------------------------
+-- Chi-square distribution
+---------------------------------------------------------------------------------------------------
+
+-- The complementary error function of z >= 0, by the midpoint rule with step 1/2 and the residue of
+-- its poles, which is below the rounding error of the sum for z > 6.
+CREATE OR REPLACE MACRO clustereval._erfc(z) AS
+  z * exp(-z * z) / pi() * list_sum(list_transform(
+    range(13), lambda i: exp(-pow(i + 0.5, 2) / 4) / (z * z + pow(i + 0.5, 2) / 4)
+  ))
+  + CASE WHEN z < 6 THEN 2 / (1 + exp(4 * pi() * z)) ELSE 0 END;
+
+-- The probability that a chi-square statistic with `freedom` degrees of freedom, a whole number >=
+-- 1, is above x >= 0, by the finite sum for half of a whole number.
+CREATE OR REPLACE MACRO clustereval._chi_square_tail(x, freedom) AS
+  CASE
+    WHEN x <= 0 THEN 1.0
+    ELSE clustereval._at_most_1(
+      CASE WHEN freedom % 2 = 1 THEN clustereval._erfc(sqrt(x / 2)) ELSE 0 END
+      + COALESCE(list_sum(list_transform(
+        range(freedom // 2),
+        lambda i: exp(
+          (i + (freedom % 2) / 2.0) * ln(x / 2) - x / 2 - lgamma(i + (freedom % 2) / 2.0 + 1)
+        )
+      )), CASE WHEN x IS NOT NULL THEN 0 END)
+    )
+  END;
+
+---------------------------------------------------------------------------------------------------
+-- Scores of nodes
+---------------------------------------------------------------------------------------------------
+
+-- One row per node with an id in the table of neighbors: node, own_cluster, n_neighbors,
+-- n_dropped_neighbors, n_same (neighbors in its cluster), and has_distances.
+CREATE OR REPLACE MACRO clustereval._neighbor_counts(pairs) AS TABLE
+  SELECT
+    node,
+    own_cluster,
+    CAST(COUNT(CASE WHEN neighbor <> node THEN 1 END) AS BIGINT) AS n_neighbors,
+    CAST(SUM(CASE WHEN neighbor IS NULL THEN n_rows ELSE 0 END) AS BIGINT) AS n_dropped_neighbors,
+    CAST(COUNT(CASE WHEN neighbor <> node AND other_cluster = own_cluster THEN 1 END) AS BIGINT)
+      AS n_same,
+    MIN(distance) IS NOT NULL AS has_distances
+  FROM query_table(pairs)
+  WHERE node IS NOT NULL
+  GROUP BY node, own_cluster;
+
+-- One row per cluster: partition_key, cluster, cluster_no, n, and n_points and n_clusters of its
+-- partition.
+CREATE OR REPLACE MACRO clustereval._neighborhood_sizes(nodes) AS TABLE
+  WITH sizes AS (
+    SELECT
+      cluster_no, MIN(partition_key) AS partition_key, MIN(cluster) AS cluster,
+      CAST(COUNT(*) AS BIGINT) AS n
+    FROM query_table(nodes)
+    GROUP BY cluster_no
+  ),
+  partitions AS (
+    SELECT
+      partition_key, CAST(SUM(n) AS BIGINT) AS n_points, CAST(COUNT(*) AS BIGINT) AS n_clusters
+    FROM sizes
+    GROUP BY partition_key
+  )
+  SELECT size.*, one.n_points, one.n_clusters
+  FROM sizes AS size
+  JOIN partitions AS one ON one.partition_key IS NOT DISTINCT FROM size.partition_key;
+
+-- One row per mixed node, which has neighbors in other clusters: node; connectivity; squares, the
+-- sum of the squared numbers of neighbors by cluster; weight and weight_squares, the same for the
+-- weights of _neighbor_weights; balanced, the sum of 1 / size of the cluster over the neighbors;
+-- and kbet_statistic.
+CREATE OR REPLACE MACRO clustereval._mixed_neighborhoods(pairs, counts, sizes, perplexity) AS TABLE
+  WITH ranked AS (
+    SELECT
+      pair.node, pair.own_cluster, pair.other_cluster, pair.distance,
+      row_number() OVER (
+        PARTITION BY pair.node ORDER BY pair.distance ASC NULLS LAST, pair.neighbor ASC NULLS LAST
+      ) AS rank
+    FROM query_table(pairs) AS pair
+    SEMI JOIN (
+      SELECT node FROM query_table(counts) WHERE n_same < n_neighbors
+    ) AS mixed ON mixed.node = pair.node
+    WHERE pair.neighbor <> pair.node
+  ),
+  lists AS MATERIALIZED (
+    SELECT
+      node,
+      list(other_cluster) AS clusters,
+      list(distance) AS distances,
+      SUM(CASE WHEN other_cluster <> own_cluster AND distance IS NOT NULL THEN 1.0 / rank END)
+        AS connectivity
+    FROM ranked
+    GROUP BY node
+  ),
+  spread AS (
+    SELECT
+      node, len(clusters) AS n_neighbors,
+      unnest(clusters) AS cluster_no, unnest(weights) AS weight
+    FROM clustereval._neighbor_weights(lists, perplexity)
+  ),
+  cells AS (
+    SELECT node, n_neighbors, cluster_no, COUNT(*) AS n, SUM(weight) AS weight
+    FROM spread
+    GROUP BY node, n_neighbors, cluster_no
+  ),
+  expected AS (
+    SELECT
+      cell.*,
+      size.n AS size,
+      size.n_points,
+      cell.n_neighbors * CAST(size.n AS DOUBLE) / size.n_points AS mean
+    FROM cells AS cell
+    JOIN query_table(sizes) AS size ON size.cluster_no = cell.cluster_no
+  ),
+  sums AS (
+    SELECT
+      node,
+      SUM(n * n) AS squares,
+      SUM(weight) AS weight,
+      SUM(weight * weight) AS weight_squares,
+      SUM(n / CAST(size AS DOUBLE)) AS balanced,
+      -- A cluster without a neighbor adds its mean.
+      SUM(pow(n - mean, 2) / mean)
+        + MIN(n_neighbors) * (MIN(n_points) - SUM(size)) / CAST(MIN(n_points) AS DOUBLE)
+        AS kbet_statistic
+    FROM expected
+    GROUP BY node
+  )
+  SELECT list.connectivity, sums.*
+  FROM lists AS list
+  JOIN sums ON sums.node = list.node;
+
+-- One row per node: node, the columns of neighborhood_samples, n_same, cluster_no, and
+-- most_connectivity, the connectivity if no neighbor were in its cluster. The clusters of a
+-- partition are at most 1000 if kbet_p_value is not NULL, because its sum has a term for every
+-- second cluster.
+CREATE OR REPLACE MACRO clustereval._neighborhood_rows(nodes, pairs, sizes, perplexity) AS TABLE
+  WITH counts AS MATERIALIZED (SELECT * FROM clustereval._neighbor_counts(pairs)),
+  joined AS (
+    SELECT
+      node.*,
+      size.n, size.n_points, size.n_clusters,
+      COALESCE(one.n_neighbors, 0) AS n_neighbors,
+      COALESCE(one.n_dropped_neighbors, 0) AS n_dropped_neighbors,
+      COALESCE(one.n_same, 0) AS n_same,
+      one.has_distances AND one.n_neighbors > 0 AS has_distances,
+      mixed.* EXCLUDE (node, kbet_statistic),
+      CASE
+        WHEN one.n_neighbors > 0
+        THEN COALESCE(
+          mixed.kbet_statistic, one.n_neighbors * (size.n_points - size.n) / CAST(size.n AS DOUBLE)
+        )
+      END AS kbet_statistic
+    FROM query_table(nodes) AS node
+    JOIN query_table(sizes) AS size ON size.cluster_no = node.cluster_no
+    LEFT JOIN counts AS one ON one.node = node.node
+    LEFT JOIN clustereval._mixed_neighborhoods(pairs, counts, sizes, perplexity) AS mixed
+      ON mixed.node = node.node
+  )
+  SELECT
+    partition_key,
+    id,
+    cluster,
+    node,
+    cluster_no,
+    n_neighbors,
+    n_dropped_neighbors,
+    n_same,
+    clustereval._ratio(n_same, n_neighbors) AS neighbor_purity,
+    CASE
+      WHEN n_neighbors > 0
+      THEN COALESCE(n_same / CAST(n AS DOUBLE) / balanced, 1.0)
+    END AS balanced_purity,
+    CASE
+      WHEN n_neighbors > 0 THEN COALESCE(CAST(n_neighbors * n_neighbors AS DOUBLE) / squares, 1.0)
+    END AS inverse_simpson,
+    CASE WHEN has_distances THEN COALESCE(weight * weight / weight_squares, 1.0) END AS lisi,
+    kbet_statistic,
+    CASE
+      WHEN n_clusters BETWEEN 2 AND 1000
+      THEN clustereval._chi_square_tail(kbet_statistic, n_clusters - 1)
+    END AS kbet_p_value,
+    CASE WHEN has_distances THEN COALESCE(connectivity, 0.0) END AS connectivity,
+    CASE
+      WHEN has_distances
+      THEN list_sum(list_transform(range(1, n_neighbors + 1), lambda rank: 1.0 / rank))
+    END AS most_connectivity
+  FROM joined;
+
+---------------------------------------------------------------------------------------------------
+-- Scores of clusters
+---------------------------------------------------------------------------------------------------
+
+-- One row per cluster: cluster_no, n_components (the parts of the graph of neighbors within the
+-- cluster) and largest_component_share. clusters: rows of _graph_clusters.
+CREATE OR REPLACE MACRO clustereval._neighbor_components(edges, clusters) AS TABLE
+  WITH open AS MATERIALIZED (
+    SELECT cluster_no, node FROM clustereval._graph_open_clusters(clusters)
+  ),
+  arcs AS MATERIALIZED (SELECT * FROM clustereval._graph_arcs(edges, open)),
+  covered AS MATERIALIZED (SELECT * FROM clustereval._graph_levels(open, arcs)),
+  rest AS MATERIALIZED (
+    SELECT arc.from_node, arc.to_node, arc.cluster_no
+    FROM query_table(arcs) AS arc
+    ANTI JOIN covered ON covered.node = arc.from_node
+  ),
+  members AS (SELECT DISTINCT cluster_no, from_node AS node FROM rest),
+  parts AS (
+    SELECT cluster_no, COUNT(*) AS n FROM covered GROUP BY cluster_no
+    UNION ALL
+    SELECT member.cluster_no, COUNT(*)
+    FROM members AS member
+    JOIN clustereval._graph_parts(rest) AS part ON part.node = member.node
+    GROUP BY member.cluster_no, part.part
+  ),
+  sizes AS (
+    SELECT cluster_no, SUM(n - 1) AS n_tree_edges, MAX(n) AS largest
+    FROM parts
+    GROUP BY cluster_no
+  ),
+  counts AS (
+    SELECT
+      one.cluster_no,
+      one.n_nodes,
+      CASE
+        WHEN clustereval._is_dense(one.n_nodes, one.min_neighbors) THEN one.n_nodes - 1
+        WHEN one.n_nodes = 2 THEN one.n_links
+        ELSE COALESCE(size.n_tree_edges, 0)
+      END AS n_tree_edges,
+      size.largest
+    FROM query_table(clusters) AS one
+    LEFT JOIN sizes AS size ON size.cluster_no = one.cluster_no
+  )
+  SELECT
+    cluster_no,
+    CAST(n_nodes - n_tree_edges AS BIGINT) AS n_components,
+    -- Only clusters whose parts were searched can have several edges and parts.
+    COALESCE(largest, n_tree_edges + 1) / CAST(n_nodes AS DOUBLE) AS largest_component_share
+  FROM counts;
+
+-- Aggregate: the mean of x, NULL without values.
+CREATE OR REPLACE MACRO clustereval._compensated_mean(x) AS
+  clustereval._ratio(clustereval._compensated_sum(x), COUNT(x));
+
+-- One row per group of rows, which are those of _neighborhood_rows, by the column `key`: key, n,
+-- n_neighbors, n_without_neighbors, and the means and sums of the scores. wcnn is the share of all
+-- neighbors that are in the cluster of their id.
+CREATE OR REPLACE MACRO clustereval._neighborhood_means(rows, key) AS TABLE
+  SELECT
+    key AS key,
+    CAST(COUNT(*) AS BIGINT) AS n,
+    CAST(SUM(n_neighbors) AS BIGINT) AS n_neighbors,
+    MAX(n_neighbors) AS most_neighbors,
+    CAST(COUNT(CASE WHEN n_neighbors = 0 THEN 1 END) AS BIGINT) AS n_without_neighbors,
+    clustereval._compensated_mean(neighbor_purity) AS neighbor_purity,
+    clustereval._compensated_mean(balanced_purity) AS balanced_purity,
+    clustereval._compensated_mean(inverse_simpson) AS inverse_simpson,
+    clustereval._compensated_mean(lisi) AS lisi,
+    clustereval._compensated_mean(
+      CASE WHEN kbet_p_value >= 0.05 THEN 1.0 WHEN kbet_p_value IS NOT NULL THEN 0.0 END
+    ) AS kbet_acceptance_rate,
+    clustereval._compensated_sum(connectivity) AS connectivity,
+    clustereval._ratio(
+      clustereval._compensated_sum(connectivity), clustereval._compensated_sum(most_connectivity)
+    ) AS normalized_connectivity,
+    clustereval._ratio(SUM(n_same), SUM(n_neighbors)) AS wcnn
+  FROM query_table(rows)
+  GROUP BY key;
+
+-- One row per partition: partition_key and dunn_owa, the weighted mean of the 15 smallest distances
+-- between neighbors in different clusters, with the weights of SMin:5 in genieclust.
+CREATE OR REPLACE MACRO clustereval._dunn_owa(pairs) AS TABLE
+  WITH nearest AS (
+    SELECT partition_key, MIN(distance, 15) AS distances
+    FROM query_table(pairs)
+    WHERE own_cluster <> other_cluster AND distance IS NOT NULL
+    GROUP BY partition_key
+  ),
+  weighted AS (
+    SELECT
+      partition_key, distances,
+      list_transform(range(len(distances)), lambda i: exp(-pow(i / 5.0, 2) / 2)) AS weights
+    FROM nearest
+  )
+  SELECT
+    partition_key,
+    -- The weights are divided by their sum before a product can overflow.
+    list_dot_product(distances, list_transform(weights, lambda w: w / list_sum(weights)))
+      AS dunn_owa
+  FROM weighted;
+
+-- One row per partition with rows that are counted separately: n_dropped, n_noise,
+-- n_self_neighbors, n_dropped_neighbors and n_duplicate_neighbors. Without partition_by there is
+-- at least one row.
+CREATE OR REPLACE MACRO clustereval._neighborhood_row_counts(ids, pairs, tbl, partition_by) AS TABLE
+  WITH __ce_counts AS (
+    SELECT
+      partition_key, n_dropped, CASE WHEN is_noise THEN 1 ELSE 0 END AS n_noise,
+      0 AS n_self, 0 AS n_left_out, 0 AS n_repeated
+    FROM query_table(ids)
+    UNION ALL
+    SELECT
+      partition_key, 0, 0,
+      CASE WHEN neighbor = node THEN n_rows ELSE 0 END,
+      CASE WHEN neighbor IS NULL THEN n_rows ELSE 0 END,
+      CASE WHEN neighbor <> node THEN n_rows - 1 ELSE 0 END
+    FROM query_table(pairs)
+    UNION ALL
+    SELECT NULL, 0, 0, 0, 0, 0
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._is_absent(partition_by)
+  )
+  SELECT
+    partition_key,
+    CAST(SUM(n_dropped) AS BIGINT) AS n_dropped,
+    CAST(SUM(n_noise) AS BIGINT) AS n_noise,
+    CAST(SUM(n_self) AS BIGINT) AS n_self_neighbors,
+    CAST(SUM(n_left_out) AS BIGINT) AS n_dropped_neighbors,
+    CAST(SUM(n_repeated) AS BIGINT) AS n_duplicate_neighbors
+  FROM __ce_counts
+  GROUP BY partition_key;
+
+---------------------------------------------------------------------------------------------------
+-- Tables
+---------------------------------------------------------------------------------------------------
+
+-- Scores of the nearest neighbors of each id, one row per id that has a cluster: id; cluster;
+-- n_neighbors and n_dropped_neighbors; neighbor_purity, balanced_purity, inverse_simpson, lisi,
+-- kbet_statistic, kbet_p_value, connectivity and normalized_connectivity. tbl is a table with the
+-- columns id and cluster, neighbors a table with the columns left, an id, and right, its neighbor,
+-- and distance, a number >= 0; without it, the scores that need distances are NULL. partition_by is
+-- a column of both tables. noise and noise_as are those of graph_report. perplexity is that of
+-- lisi, by default a third of the number of neighbors.
+-- Examples:
+--   FROM clustereval.neighborhood_samples(people, id, cluster, nearest, id_l, id_r, distance := d);
+CREATE OR REPLACE MACRO clustereval.neighborhood_samples(
+  tbl, id, cluster, neighbors, "left", "right", distance := NULL, partition_by := NULL,
+  noise := NULL, noise_as := NULL, perplexity := NULL
+) AS TABLE
+  WITH __ce_ids AS MATERIALIZED (
+    SELECT * FROM clustereval._neighborhood_ids(
+      tbl, id, cluster, neighbors, "left", "right", distance, partition_by, noise
+    )
+  ),
+  __ce_nodes AS MATERIALIZED (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
+  __ce_pairs AS MATERIALIZED (
+    SELECT * FROM clustereval._neighbor_pairs(
+      __ce_nodes, tbl, id, neighbors, "left", "right", distance, partition_by
+    )
+  ),
+  __ce_checked AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._check_neighbor_pairs(
+      __ce_nodes, __ce_pairs, neighbors, "left", "right", partition_by
+    )
+  ),
+  __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._neighborhood_sizes(__ce_nodes)),
+  __ce_rows AS (
+    SELECT * FROM clustereval._neighborhood_rows(__ce_nodes, __ce_pairs, __ce_sizes, perplexity)
+  )
+  SELECT
+    partition_key, one.id, one.cluster, n_neighbors, n_dropped_neighbors, neighbor_purity,
+    balanced_purity, inverse_simpson, lisi, kbet_statistic, kbet_p_value, connectivity,
+    clustereval._ratio(connectivity, most_connectivity) AS normalized_connectivity
+  FROM __ce_rows AS one
+  WHERE clustereval._check_options(
+      clustereval._valid_neighborhood_options(noise, noise_as, perplexity)
+    )
+    AND (SELECT valid FROM __ce_checked)
+  ORDER BY one.partition_key ASC NULLS LAST, one.id ASC NULLS LAST;
+
+-- Scores of the nearest neighbors, one row per cluster: cluster, n, n_neighbors,
+-- n_without_neighbors, the means of the scores in neighborhood_samples, kbet_acceptance_rate,
+-- n_components and largest_component_share. The parameters are those of neighborhood_samples. Noise
+-- that counts as singletons gets no rows.
+-- Examples:
+--   FROM clustereval.neighborhood_clusters(people, id, cluster, nearest, id_l, id_r);
+CREATE OR REPLACE MACRO clustereval.neighborhood_clusters(
+  tbl, id, cluster, neighbors, "left", "right", distance := NULL, partition_by := NULL,
+  noise := NULL, noise_as := NULL, perplexity := NULL
+) AS TABLE
+  WITH __ce_ids AS MATERIALIZED (
+    SELECT * FROM clustereval._neighborhood_ids(
+      tbl, id, cluster, neighbors, "left", "right", distance, partition_by, noise
+    )
+  ),
+  __ce_nodes AS MATERIALIZED (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
+  __ce_pairs AS MATERIALIZED (
+    SELECT * FROM clustereval._neighbor_pairs(
+      __ce_nodes, tbl, id, neighbors, "left", "right", distance, partition_by
+    )
+  ),
+  __ce_checked AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._check_neighbor_pairs(
+      __ce_nodes, __ce_pairs, neighbors, "left", "right", partition_by
+    )
+  ),
+  __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._neighborhood_sizes(__ce_nodes)),
+  __ce_rows AS (
+    SELECT * FROM clustereval._neighborhood_rows(__ce_nodes, __ce_pairs, __ce_sizes, perplexity)
+  ),
+  __ce_edges AS MATERIALIZED (SELECT * FROM clustereval._neighbor_edges(__ce_pairs)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
+  __ce_components AS MATERIALIZED (
+    SELECT * FROM clustereval._neighbor_components(__ce_edges, __ce_clusters)
+  )
+  SELECT
+    size.partition_key, size.cluster, mean.n, mean.n_neighbors, mean.n_without_neighbors,
+    mean.neighbor_purity, mean.balanced_purity, mean.inverse_simpson, mean.lisi,
+    mean.kbet_acceptance_rate, mean.connectivity, mean.normalized_connectivity,
+    component.n_components, component.largest_component_share
+  FROM __ce_sizes AS size
+  JOIN clustereval._neighborhood_means(__ce_rows, cluster_no) AS mean
+    ON mean.key = size.cluster_no
+  JOIN __ce_components AS component ON component.cluster_no = size.cluster_no
+  WHERE clustereval._check_options(
+      clustereval._valid_neighborhood_options(noise, noise_as, perplexity)
+    )
+    AND (SELECT valid FROM __ce_checked)
+    AND size.cluster IS NOT NULL
+  ORDER BY size.partition_key ASC NULLS LAST, size.cluster ASC NULLS LAST;
+
+-- Scores of the nearest neighbors: one row with counts, the means of the scores in
+-- neighborhood_samples, kbet_acceptance_rate, mean_component_share, cvnn_separation, wcnn, dunn_owa
+-- and modularity. The parameters are those of neighborhood_samples.
+-- Examples:
+--   FROM clustereval.neighborhood_report(people, id, cluster, nearest, id_l, id_r, distance := d);
+CREATE OR REPLACE MACRO clustereval.neighborhood_report(
+  tbl, id, cluster, neighbors, "left", "right", distance := NULL, partition_by := NULL,
+  noise := NULL, noise_as := NULL, perplexity := NULL
+) AS TABLE
+  WITH __ce_ids AS MATERIALIZED (
+    SELECT * FROM clustereval._neighborhood_ids(
+      tbl, id, cluster, neighbors, "left", "right", distance, partition_by, noise
+    )
+  ),
+  __ce_nodes AS MATERIALIZED (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
+  __ce_pairs AS MATERIALIZED (
+    SELECT * FROM clustereval._neighbor_pairs(
+      __ce_nodes, tbl, id, neighbors, "left", "right", distance, partition_by
+    )
+  ),
+  __ce_checked AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._check_neighbor_pairs(
+      __ce_nodes, __ce_pairs, neighbors, "left", "right", partition_by
+    )
+  ),
+  __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._neighborhood_sizes(__ce_nodes)),
+  __ce_rows AS MATERIALIZED (
+    SELECT * FROM clustereval._neighborhood_rows(__ce_nodes, __ce_pairs, __ce_sizes, perplexity)
+  ),
+  __ce_edges AS MATERIALIZED (SELECT * FROM clustereval._neighbor_edges(__ce_pairs)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
+  __ce_components AS MATERIALIZED (
+    SELECT * FROM clustereval._neighbor_components(__ce_edges, __ce_clusters)
+  ),
+  __ce_shares AS (
+    SELECT
+      size.partition_key,
+      COUNT(*) AS n_clusters,
+      MIN(size.n) AS least_n,
+      AVG(component.largest_component_share) AS mean_component_share,
+      MAX(1 - mean.neighbor_purity) AS cvnn_separation
+    FROM __ce_sizes AS size
+    JOIN clustereval._neighborhood_means(__ce_rows, cluster_no) AS mean
+      ON mean.key = size.cluster_no
+    JOIN __ce_components AS component ON component.cluster_no = size.cluster_no
+    GROUP BY size.partition_key
+  )
+  SELECT
+    counts.partition_key,
+    COALESCE(mean.n, 0) AS n,
+    counts.n_dropped, counts.n_noise,
+    COALESCE(share.n_clusters, 0) AS n_clusters,
+    COALESCE(mean.n_neighbors, 0) AS n_neighbors,
+    counts.n_self_neighbors, counts.n_dropped_neighbors, counts.n_duplicate_neighbors,
+    COALESCE(mean.n_without_neighbors, 0) AS n_without_neighbors,
+    mean.neighbor_purity, mean.balanced_purity, mean.inverse_simpson, mean.lisi,
+    mean.kbet_acceptance_rate, mean.connectivity, mean.normalized_connectivity,
+    share.mean_component_share, share.cvnn_separation,
+    CASE WHEN share.least_n > mean.most_neighbors THEN mean.wcnn END AS wcnn,
+    CASE WHEN share.least_n > mean.most_neighbors THEN owa.dunn_owa END AS dunn_owa,
+    sums.modularity
+  FROM clustereval._neighborhood_row_counts(__ce_ids, __ce_pairs, tbl, partition_by) AS counts
+  LEFT JOIN clustereval._neighborhood_means(__ce_rows, partition_key) AS mean
+    ON mean.key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN __ce_shares AS share ON share.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN clustereval._dunn_owa(__ce_pairs) AS owa
+    ON owa.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN clustereval._graph_sums(__ce_clusters, 1.0) AS sums
+    ON sums.partition_key IS NOT DISTINCT FROM counts.partition_key
+  WHERE clustereval._check_options(
+      clustereval._valid_neighborhood_options(noise, noise_as, perplexity)
+    )
+    AND (SELECT valid FROM __ce_checked)
+  ORDER BY counts.partition_key ASC NULLS LAST;

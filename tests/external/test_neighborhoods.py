@@ -1,0 +1,540 @@
+"""The tables of neighborhoods in every engine: definitions, other libraries, and errors."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import mpmath
+import numpy as np
+import polars as pl
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris
+from sklearn.neighbors import NearestNeighbors
+
+import polars_clustereval as ce
+from polars_clustereval.external import neighborhoods
+from polars_clustereval.external.kernels.neighbor_lists import chi_square_tail, neighbor_weights
+from tests.support import registry
+from tests.support.engines import DuckDB, Engine, Expression, Row, fails, make
+from tests.support.neighborhood_oracle import (
+    NEIGHBOR,
+    POINT,
+    Neighborhoods,
+    neighbors_of,
+    random_neighbors,
+)
+from tests.support.point_engines import assert_points
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TABLES = registry.tables("neighbors")
+EXPECTED: dict[str, Callable[[Neighborhoods], list[Row]]] = {
+    "neighborhood_samples": Neighborhoods.samples,
+    "neighborhood_clusters": Neighborhoods.clusters,
+    "neighborhood_report": lambda found: [found.report()],
+}
+N_SETS = 150
+
+
+def ask(
+    engine: Engine,
+    table: str,
+    points: pl.DataFrame,
+    rows: pl.DataFrame,
+    *,
+    distance: str | None = "d",
+    **arguments: Any,
+) -> list[Row]:
+    # In SQL, a text in an argument with a name is a value.
+    given: Any = (
+        Expression(f'"{distance}"') if distance and isinstance(engine, DuckDB) else distance
+    )
+    columns = ("id", "cluster", rows, "left", "right")
+    return engine.call(table, points, *columns, distance=given, **arguments)
+
+
+def assert_rows(actual: list[Row], expected: list[Row], what: object = "") -> None:
+    assert_points(actual, expected, tolerance=1e-11, floor=1e-12, what=what)
+
+
+# ----------------------------------------------------------------------------------------------
+# Degenerate rows
+# ----------------------------------------------------------------------------------------------
+
+NOTHING: Row = {
+    **dict.fromkeys(("n", "n_dropped", "n_noise", "n_clusters", "n_neighbors"), 0),
+    **dict.fromkeys(("n_self_neighbors", "n_dropped_neighbors", "n_duplicate_neighbors"), 0),
+    "n_without_neighbors": 0,
+    **dict.fromkeys(("neighbor_purity", "balanced_purity", "inverse_simpson", "lisi")),
+    **dict.fromkeys(("kbet_acceptance_rate", "connectivity", "normalized_connectivity")),
+    **dict.fromkeys(("mean_component_share", "cvnn_separation", "wcnn", "dunn_owa", "modularity")),
+}
+PERFECT = {
+    "neighbor_purity": 1.0,
+    "balanced_purity": 1.0,
+    "inverse_simpson": 1.0,
+    "lisi": 1.0,
+    "connectivity": 0.0,
+    "normalized_connectivity": 0.0,
+    "cvnn_separation": 0.0,
+    "wcnn": 1.0,
+}
+DEGENERATE: dict[str, tuple[list[int | None], list[tuple[Any, ...]], Row]] = {
+    "no rows": ([], [], {}),
+    "no cluster": ([None], [(0, 1, 1.0)], {"n_dropped": 1, "n_dropped_neighbors": 1}),
+    "one id": (
+        [3],
+        [],
+        {"n": 1, "n_clusters": 1, "n_without_neighbors": 1, "mean_component_share": 1.0},
+    ),
+    "one id and itself": (
+        [3],
+        [(0, 0, 0.0)],
+        {"n": 1, "n_clusters": 1, "n_without_neighbors": 1, "n_self_neighbors": 1}
+        | {"mean_component_share": 1.0},
+    ),
+    "no neighbors": (
+        [1, 2],
+        [],
+        {"n": 2, "n_clusters": 2, "n_without_neighbors": 2, "mean_component_share": 1.0},
+    ),
+    "one cluster": (
+        [1, 1],
+        [(0, 1, 2.0), (1, 0, 2.0), (1, 0, 2.0)],
+        PERFECT
+        | {"n": 2, "n_clusters": 1, "n_neighbors": 2, "n_duplicate_neighbors": 1}
+        | {"mean_component_share": 1.0, "modularity": 0.0},
+    ),
+    "two clusters of one": (
+        [1, 2],
+        [(0, 1, 2.0), (1, 0, 2.0)],
+        {"n": 2, "n_clusters": 2, "n_neighbors": 2}
+        | dict.fromkeys(("neighbor_purity", "balanced_purity"), 0.0)
+        | dict.fromkeys(("inverse_simpson", "lisi", "kbet_acceptance_rate"), 1.0)
+        | {"connectivity": 2.0, "normalized_connectivity": 1.0, "cvnn_separation": 1.0}
+        | {"mean_component_share": 1.0, "modularity": -0.5},
+    ),
+}
+
+
+def points_of(clusters: list[int | None]) -> pl.DataFrame:
+    return pl.DataFrame(list(enumerate(clusters)), schema=POINT, orient="row")
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.gate
+def test_degenerate_rows(engine: Engine, name: str) -> None:
+    clusters, rows, expected = DEGENERATE[name]
+    points, neighbors = points_of(clusters), neighbors_of(rows)
+    wanted = NOTHING | expected
+    assert_rows(ask(engine, "neighborhood_report", points, neighbors), [wanted])
+    assert len(ask(engine, "neighborhood_clusters", points, neighbors)) == wanted["n_clusters"]
+    assert len(ask(engine, "neighborhood_samples", points, neighbors)) == wanted["n"]
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("table", TABLES)
+def test_no_partition_has_no_row(engine: Engine, table: str) -> None:
+    points, rows = (pl.DataFrame(schema=x | {"run": pl.Int64}) for x in (POINT, NEIGHBOR))
+    assert ask(engine, table, points, rows, partition_by="run") == []
+
+
+# ----------------------------------------------------------------------------------------------
+# Definitions
+# ----------------------------------------------------------------------------------------------
+
+
+@cache
+def random_sets() -> tuple[pl.DataFrame, pl.DataFrame]:
+    """All random neighbors as partitions of one."""
+    sets = [random_neighbors(seed) for seed in range(N_SETS)]
+    points, rows = (
+        pl.concat([frame.with_columns(run=pl.lit(i)) for i, frame in enumerate(frames)])
+        for frames in zip(*sets, strict=True)
+    )
+    return points, rows
+
+
+@cache
+def expected_rows(table: str, perplexity: float | None = None) -> list[Row]:
+    return [
+        {"run": run} | row
+        for run in range(N_SETS)
+        for row in EXPECTED[table](Neighborhoods(*random_neighbors(run), perplexity))
+    ]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_random_neighbors(engine: Engine, table: str) -> None:
+    found = ask(engine, table, *random_sets(), partition_by="run")
+    assert_rows(found, expected_rows(table), table)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("perplexity", [1, 2.5, 6, 1000.0])
+def test_perplexity(engine: Engine, perplexity: float) -> None:
+    table = "neighborhood_samples"
+    found = ask(engine, table, *random_sets(), partition_by="run", perplexity=perplexity)
+    assert_rows(found, expected_rows(table, perplexity))
+
+
+@pytest.mark.gate
+def test_random_neighbors_are_varied() -> None:
+    rows = expected_rows("neighborhood_report")
+    for name in NOTHING:
+        if name not in ("n_noise", "wcnn", "dunn_owa"):
+            assert sum((row[name] or 0) > 0 for row in rows) > 20, name
+    assert sum(row["dunn_owa"] is not None for row in rows) > 5
+    assert sum(row["n_components"] > 2 for row in expected_rows("neighborhood_clusters")) > 20
+
+
+@pytest.mark.gate
+def test_chi_square_tail_has_twelve_digits() -> None:
+    duckdb = make("duckdb")
+    assert isinstance(duckdb, DuckDB)
+    cases = [
+        (x, freedom)
+        for freedom in (1, 2, 3, 4, 9, 10, 57, 998, 999)
+        for x in (0.0, 1e-12, 0.01, 0.5, 3.8, 11.0, 71.9, 72.1, 300.0, 1000.0, 1400.0)
+    ]
+    frame = pl.DataFrame(cases, schema={"x": pl.Float64, "freedom": pl.Int64}, orient="row")
+    sql = duckdb.ask("SELECT clustereval._chi_square_tail(x, freedom) AS p FROM cases", cases=frame)
+    numpy = chi_square_tail(frame["x"].to_numpy(), frame["freedom"].to_numpy())
+    for (x, freedom), row, p in zip(cases, sql, numpy, strict=True):
+        with mpmath.workdps(40):
+            half = mpmath.mpf(freedom) / 2
+            wanted = mpmath.gammainc(half, mpmath.mpf(x) / 2, mpmath.inf, regularized=True)
+        assert float(p) == pytest.approx(float(wanted), rel=1e-12, abs=1e-300), (x, freedom)
+        assert row["p"] == pytest.approx(float(wanted), rel=1e-12, abs=1e-300), (x, freedom)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("scale", [0.1, 3.0, 30.0, 100.0])
+def test_entropy_of_the_kernel(scale: float) -> None:
+    """Also of distances of many orders of magnitude, which need the bisection."""
+    random = np.random.default_rng(7)
+    d = np.exp(scale * random.normal(size=(300, 15)))
+    perplexity = random.uniform(1.001, 14.9, size=300)
+    weights = neighbor_weights(d.ravel(), np.full(300, 15), perplexity).reshape(d.shape)
+    p = weights / weights.sum(axis=1, keepdims=True)
+    logs = np.log(np.where(p > 0, p, 1.0))
+    assert np.allclose(np.exp(-(p * logs).sum(axis=1)), perplexity, rtol=1e-11, atol=0)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("scale", [0.1, 30.0])
+def test_lisi_of_many_magnitudes(engine: Engine, scale: float) -> None:
+    random = np.random.default_rng(9)
+    n, k = 60, 15
+    rows = [
+        (i, (i + j) % n, float(np.exp(scale * random.normal())))
+        for i in range(n)
+        for j in range(1, k)
+    ]
+    points, neighbors = points_of([i % 3 for i in range(n)]), neighbors_of(rows)
+    found = ask(engine, "neighborhood_samples", points, neighbors, perplexity=4.2)
+    assert_rows(found, Neighborhoods(points, neighbors, 4.2).samples())
+
+
+# ----------------------------------------------------------------------------------------------
+# Other libraries
+# ----------------------------------------------------------------------------------------------
+
+
+@cache
+def iris_neighbors(k: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The species of iris, and the exact nearest neighbors; ties by the number of the flower."""
+    x, y = load_iris(return_X_y=True)
+    d = cdist(x, x)
+    order = np.argsort(d + np.where(np.eye(len(x)), -1, 0), axis=1, kind="stable")[:, 1 : k + 1]
+    i = np.repeat(np.arange(len(x)), k)
+    rows = {"left": i, "right": order.ravel(), "d": d[i, order.ravel()]}
+    return pl.DataFrame({"id": np.arange(len(x)), "cluster": y}), pl.DataFrame(rows)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize(
+    ("k", "dunn_owa", "wcnn"),
+    [(5, 0.29884145907311677, 0.948), (10, 0.29884145907311677, 0.938), (25, 0.298841459, 0.9072)],
+)
+def test_genieclust(engine: Engine, k: int, dunn_owa: float, wcnn: float) -> None:
+    """genieclust 1.3.0: dunnowa_index(X, y, M) and wcnn_index(X, y, M) of iris."""
+    [row] = ask(engine, "neighborhood_report", *iris_neighbors(k))
+    assert row["dunn_owa"] == pytest.approx(dunn_owa, rel=1e-9)
+    assert row["wcnn"] == pytest.approx(wcnn, rel=1e-12)
+
+
+@pytest.mark.gate
+def test_genieclust_has_no_score_of_small_clusters(engine: Engine) -> None:
+    """Where genieclust has -inf: a cluster with at most as many points as neighbors."""
+    points, rows = iris_neighbors(50)
+    [row] = ask(engine, "neighborhood_report", points, rows)
+    assert (row["wcnn"], row["dunn_owa"]) == (None, None)
+    [row] = ask(engine, "neighborhood_report", *iris_neighbors(49))
+    assert row["wcnn"] is not None
+
+
+@pytest.mark.gate
+def test_scib_metrics(engine: Engine) -> None:
+    """scib-metrics 0.5: lisi_knn, kbet and graph_connectivity of iris with 30 neighbors.
+
+    Its beta has a tolerance of 1e-5 in the entropy.
+    """
+    points, rows = iris_neighbors(30)
+    samples = ask(engine, "neighborhood_samples", points, rows)
+    lisi = [1.0877375, 1.03126284, 1.18051212, 1.00344364, 1.11581431, 1.00170138]
+    assert [row["lisi"] for row in samples[50:56]] == pytest.approx(lisi, rel=2e-5)
+    statistics = [row["kbet_statistic"] for row in samples[50:53]]
+    assert statistics == pytest.approx([16.8, 31.2, 15.0], rel=1e-12)
+    p_values = [2.24867324e-04, 1.67882753e-07, 5.53084370e-04]
+    assert [row["kbet_p_value"] for row in samples[50:53]] == pytest.approx(p_values, rel=1e-8)
+    [row] = ask(engine, "neighborhood_report", points, rows)
+    assert row["lisi"] == pytest.approx(1.078553160795354, rel=1e-5)
+    assert (row["kbet_acceptance_rate"], row["mean_component_share"]) == (0.0, 1.0)
+    # Two batches, the even and the odd flowers.
+    batches = points.with_columns(cluster=pl.col("id") % 2)
+    [row] = ask(engine, "neighborhood_report", batches, rows)
+    assert row["lisi"] == pytest.approx(1.7904961539518482, rel=1e-5)
+    assert row["kbet_acceptance_rate"] == 1.0
+    found = ask(engine, "neighborhood_samples", batches, rows)
+    expected = [0.46520882, 0.71500065, 0.71500065, 0.71500065]
+    assert [row["kbet_p_value"] for row in found[:4]] == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.gate
+def test_neighbors_of_scikit_learn(engine: Engine) -> None:
+    """kneighbors has each point as its own neighbor."""
+    points, _ = iris_neighbors(5)
+    x, _ = load_iris(return_X_y=True)
+    d, i = NearestNeighbors(n_neighbors=8).fit(x).kneighbors(x)
+    rows = pl.DataFrame({"left": np.repeat(range(150), 8), "right": i.ravel(), "d": d.ravel()})
+    [row] = ask(engine, "neighborhood_report", points, rows)
+    assert row["n_neighbors"] + row["n_self_neighbors"] == 1200
+    assert row["n_self_neighbors"] >= 149
+    assert_rows([row], [Neighborhoods(points, rows).report()])
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("table", TABLES)
+def test_many_ids(engine: Engine, table: str) -> None:
+    """20,000 ids with 15 neighbors, whose samples in SQL equal those in Polars and in blocks."""
+    random = np.random.default_rng(1)
+    n, k = 20_000, 15
+    i = np.repeat(np.arange(n), k)
+    right = (i + random.integers(1, 300, n * k)) % n
+    rows = pl.DataFrame({"left": i, "right": right, "d": random.exponential(size=n * k)})
+    points = pl.DataFrame({"id": np.arange(n), "cluster": np.arange(n) // 400})
+    wanted = ask(make("polars"), table, points, rows)
+    assert_rows(ask(engine, table, points, rows), wanted)
+    assert len(wanted) == {"neighborhood_samples": n, "neighborhood_clusters": 50}.get(table, 1)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("block", [1, 7, 100])
+def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(neighborhoods, "_NEIGHBORS_PER_BLOCK", block)
+    found = ask(make("polars"), "neighborhood_samples", *random_sets(), partition_by="run")
+    assert_rows(found, expected_rows("neighborhood_samples"))
+
+
+# ----------------------------------------------------------------------------------------------
+# What must not matter, and what must
+# ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("table", TABLES)
+def test_scores_without_distances(engine: Engine, table: str) -> None:
+    found = ask(engine, table, *random_sets(), distance=None, partition_by="run")
+    missing = dict.fromkeys(("lisi", "connectivity", "normalized_connectivity", "dunn_owa"))
+    wanted = [row | {name: None for name in missing if name in row} for row in expected_rows(table)]
+    assert_rows(found, wanted)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("table", TABLES)
+def test_order_of_rows_does_not_matter(engine: Engine, table: str) -> None:
+    points, rows = (frame.reverse() for frame in random_sets())
+    assert_rows(ask(engine, table, points, rows, partition_by="run"), expected_rows(table))
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("dtype", [pl.String, pl.UInt8, pl.Float64])
+@pytest.mark.parametrize("table", TABLES)
+def test_ids_of_any_type(engine: Engine, table: str, dtype: Any) -> None:
+    points, rows = (frame.filter(run=12).drop("run") for frame in random_sets())
+
+    def cast(name: str) -> pl.Expr:
+        # Texts of the same length sort as the numbers do.
+        number = pl.col(name) + 100
+        return pl.format("{}", number).alias(name) if dtype == pl.String else number.cast(dtype)
+
+    given = points.with_columns(cast("id")), rows.with_columns(cast("left"), cast("right"))
+    wanted = EXPECTED[table](Neighborhoods(*random_neighbors(12)))
+    if table == "neighborhood_samples":
+        ids = sorted(given[0].drop_nulls("cluster")["id"])
+        wanted = [row | {"id": each} for row, each in zip(wanted, ids, strict=True)]
+    assert_rows(ask(engine, table, *given), wanted)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("table", TABLES)
+def test_columns_of_other_names(engine: Engine, table: str) -> None:
+    """In SQL, a parameter replaces the columns of its name."""
+    points, rows = (frame.filter(run=12) for frame in random_sets())
+    names = {"id": "key", "cluster": "part"}
+    ends = {"left": "one", "right": "two", "d": "length"}
+    d: Any = Expression("length") if isinstance(engine, DuckDB) else "length"
+    columns = ("key", "part", rows.rename(ends), "one", "two")
+    found = engine.call(table, points.rename(names), *columns, distance=d)
+    assert_rows(found, EXPECTED[table](Neighborhoods(*random_neighbors(12))))
+
+
+@pytest.mark.gate
+def test_ties_are_in_the_order_of_ids(engine: Engine) -> None:
+    """Of three neighbors at the same distance, the lowest id is the nearest."""
+    points = points_of([0, 1, 0, 0])
+    for foreign, connectivity in ((1, 1.0), (2, 0.5), (3, 1 / 3)):
+        clusters = [0, *(int(i == foreign) for i in (1, 2, 3))]
+        rows = neighbors_of([(0, 3, 1.0), (0, 2, 1.0), (0, 1, 1.0)])
+        points = points_of([*clusters])
+        [row, *_] = ask(engine, "neighborhood_samples", points, rows)
+        assert row["connectivity"] == pytest.approx(connectivity), foreign
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("noise_as", ["cluster", "drop", "singletons"])
+@pytest.mark.parametrize("table", TABLES)
+def test_noise(engine: Engine, table: str, noise_as: str) -> None:
+    """The cluster 0 of each of the random neighbors is noise."""
+    found = ask(engine, table, *random_sets(), partition_by="run", noise=0, noise_as=noise_as)
+    wanted: list[Row] = []
+    for run in range(N_SETS):
+        points, rows = random_neighbors(run)
+        is_noise, cluster = pl.col("cluster") == 0, pl.col("cluster")
+        others = {"cluster": cluster, "drop": pl.lit(None), "singletons": 1000 + pl.col("id")}
+        moved = pl.when(is_noise).then(others[noise_as]).otherwise(cluster).alias("cluster")
+        expected = EXPECTED[table](Neighborhoods(points.with_columns(moved), rows))
+        for row in expected:
+            if table == "neighborhood_report":
+                row["n_noise"] = points.filter(cluster == 0).height
+                row["n_dropped"] = points["cluster"].null_count()
+            if (row.get("cluster") or 0) >= 1000:
+                row["cluster"] = None
+                if table == "neighborhood_clusters":
+                    continue
+            wanted.append({"run": run} | row)
+    assert_rows(found, wanted)
+
+
+# ----------------------------------------------------------------------------------------------
+# Bad input
+# ----------------------------------------------------------------------------------------------
+
+GOOD = points_of([0, 0, 1]), neighbors_of([(0, 1, 1.0), (1, 2, 2.0)])
+NO_POINTS = {"rows": points_of([0, 0, 1]), "no cluster": points_of([None]), "none": points_of([])}
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("points", NO_POINTS)
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(
+    ("d", "shown"), [(-1.5, "-1.5"), (None, "NULL"), (float("nan"), ""), (float("inf"), "inf")]
+)
+def test_bad_distances(
+    engine: Engine, table: str, d: float | None, shown: str, points: str
+) -> None:
+    rows = GOOD[1].with_columns(d=pl.when(pl.col("left") > 0).then(d).otherwise(1.0))
+    with fails(engine, f"distance: expected finite numbers >= 0, got {shown}"):
+        ask(engine, table, NO_POINTS[points], rows)
+    with fails(engine, "; leave out neighbors without a distance, or give them one"):
+        ask(engine, table, NO_POINTS[points], rows)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("twice", [1, None])
+def test_ids_twice_and_missing(engine: Engine, table: str, twice: int | None) -> None:
+    points = pl.concat([GOOD[0], pl.DataFrame([(twice, 1)], schema=POINT, orient="row")])
+    words = "got NULL in 1 rows" if twice is None else "got several rows of id 1; if ids repeat"
+    with fails(engine, words):
+        ask(engine, table, points, GOOD[1])
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("table", TABLES)
+def test_neighbors_that_join_no_ids(engine: Engine, table: str) -> None:
+    rows = neighbors_of([(0, 7, 1.0), (8, 9, 1.0)])
+    words = (
+        "neighbors: expected neighbors between ids with a cluster, such as 0, got 2 neighbors, "
+        "each with another end, such as 7"
+    )
+    with fails(engine, words):
+        ask(engine, table, GOOD[0], rows)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("kind", [pl.String, pl.Boolean])
+def test_distances_of_a_type_that_is_no_number(engine: Engine, kind: Any) -> None:
+    rows = GOOD[1].with_columns(d=pl.lit(1).cast(kind))
+    name = {pl.String: ("VARCHAR", "String"), pl.Boolean: ("BOOLEAN", "Boolean")}[kind]
+    shown = name[0] if isinstance(engine, DuckDB) else name[1]
+    words = f"distance: expected finite numbers >= 0, got a column of type {shown}; cast it"
+    with pytest.raises(Exception, match=words):
+        ask(engine, "neighborhood_report", GOOD[0], rows)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("end", ["left", "right"])
+def test_types_of_ends_and_ids(engine: Engine, end: str) -> None:
+    rows = GOOD[1].with_columns(pl.format("p{}", end).alias(end))
+    with fails(engine, f"{end}: expected the type of id (BIGINT), got VARCHAR; cast one of them"):
+        ask(engine, "neighborhood_samples", GOOD[0], rows)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"perplexity": 0.5}, "perplexity: expected a number >= 1, got 0.5"),
+        ({"perplexity": float("inf")}, "perplexity: expected a number >= 1, got inf"),
+        ({"noise_as": "drop"}, "noise_as 'drop' needs noise"),
+        ({"noise": "x", "noise_as": "drop"}, "noise: expected a value of the type of cluster"),
+    ],
+)
+@pytest.mark.parametrize("table", TABLES)
+def test_bad_options(engine: Engine, table: str, options: dict[str, Any], words: str) -> None:
+    with fails(engine, words):
+        ask(engine, table, *GOOD, **options)
+
+
+@pytest.mark.gate
+def test_the_argument_neighbors_is_a_frame() -> None:
+    words = "neighbors: expected a Polars DataFrame or LazyFrame, got NoneType"
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        ce.neighborhood_report(GOOD[0], "id", "cluster", None, "left", "right")  # type: ignore[type-var]
+
+
+@pytest.mark.gate
+def test_a_quoted_distance() -> None:
+    engine = make("duckdb")
+    assert isinstance(engine, DuckDB)
+    call = (
+        'FROM clustereval.neighborhood_report(people, id, cluster, nearest, "left", "right", '
+        "distance := 'd')"
+    )
+    with fails(engine, "distance: expected a column, got the quoted string 'd'"):
+        engine.ask(call, people=GOOD[0], nearest=GOOD[1])
+
+
+@pytest.mark.gate
+def test_many_clusters_have_no_p_value(engine: Engine) -> None:
+    """The sum of a p-value has a term for every second cluster."""
+    for n, has_p_value in ((1000, True), (1001, False)):
+        rows = neighbors_of([(0, 1, 1.0)])
+        [row, *_] = ask(engine, "neighborhood_samples", points_of([*range(n)]), rows)
+        assert row["kbet_statistic"] == pytest.approx(n - 1)
+        assert (row["kbet_p_value"] is not None) == has_p_value
