@@ -480,6 +480,10 @@ FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
         more_rows(("d", "b", 7.5), ("c", "a", 7.5)),
         "distance: expected the same distance both ways, got 5.0 and 7.5 for a and c; use the mean",
     ),
+    "the first of three": (
+        more_rows(("c", "b", 8.0), ("d", "a", 8.0), ("c", "a", 8.0)),
+        "distance: expected the same distance both ways, got 5.0 and 8.0 for a and c; use the mean",
+    ),
     "overflow": (
         LINE[1].with_columns(distance=1e308),
         (
