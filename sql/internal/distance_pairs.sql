@@ -353,7 +353,7 @@ CREATE OR REPLACE MACRO clustereval._check_pairs(points, rows, totals, missing) 
 -- and n_noise; the columns of _pairs_of_points, with n_all_pairs for n_pairs, and of the cluster,
 -- NULL unless the id is a point; and the columns of _measured_sums, NULL without distances. Raises
 -- the errors of _check_pairs.
-CREATE OR REPLACE MACRO clustereval._distance_sums(
+CREATE OR REPLACE MACRO clustereval._sums_from_distances(
   tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, noise_as, missing
 ) AS TABLE
   WITH __ce_ids AS MATERIALIZED (
@@ -394,7 +394,8 @@ CREATE OR REPLACE MACRO clustereval._distance_sums(
   LEFT JOIN __ce_sums AS sums ON sums.node = point.node
   WHERE (SELECT valid FROM __ce_check);
 
--- One row per id of sums (_distance_sums), without the columns of targets; n_pairs is n_all_pairs.
+-- One row per id of sums (_sums_from_distances), without the columns of targets; n_pairs is
+-- n_all_pairs.
 CREATE OR REPLACE MACRO clustereval._points_of_sums(sums) AS TABLE
   SELECT DISTINCT
     partition_key, id, n_dropped, n_noise, node, total, partition_no, n_all_pairs AS n_pairs,
@@ -433,7 +434,7 @@ CREATE OR REPLACE MACRO clustereval._measured_row_counts(points, tbl, partition_
 ---------------------------------------------------------------------------------------------------
 
 -- One row per point of which no pair is missing: the columns of _point_silhouettes, and std_error,
--- which is NULL. totals: rows of _points_of_sums; sums: rows of _distance_sums.
+-- which is NULL. totals: rows of _points_of_sums; sums: rows of _sums_from_distances.
 CREATE OR REPLACE MACRO clustereval._measured_silhouettes(
   totals, sums, clusters, "between"
 ) AS TABLE
@@ -467,7 +468,7 @@ CREATE OR REPLACE MACRO clustereval._measured_silhouettes(
 
 -- One row per partition of which no pair is missing: partition_key, partition_no, and the
 -- statistics of _dunn_indices that need no centers. The others are NULL. totals: rows of
--- _points_of_sums; sums: rows of _distance_sums.
+-- _points_of_sums; sums: rows of _sums_from_distances.
 CREATE OR REPLACE MACRO clustereval._measured_extremes(totals, sums, clusters) AS TABLE
   WITH linkages AS (
     SELECT
@@ -564,7 +565,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples_from_distances(
   noise_as := NULL, "between" := 'nearest', missing := 'error'
 ) AS TABLE
   WITH __ce_sums AS MATERIALIZED (
-    SELECT * FROM clustereval._distance_sums(
+    SELECT * FROM clustereval._sums_from_distances(
       tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, noise_as, missing
     )
   ),
@@ -603,7 +604,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters_from_distances(
   noise_as := NULL, "between" := 'nearest', missing := 'error'
 ) AS TABLE
   WITH __ce_sums AS MATERIALIZED (
-    SELECT * FROM clustereval._distance_sums(
+    SELECT * FROM clustereval._sums_from_distances(
       tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, noise_as, missing
     )
   ),
@@ -648,7 +649,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score_from_distances(
   noise_as := NULL, "between" := 'nearest', missing := 'error'
 ) AS TABLE
   WITH __ce_sums AS MATERIALIZED (
-    SELECT * FROM clustereval._distance_sums(
+    SELECT * FROM clustereval._sums_from_distances(
       tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, noise_as, missing
     )
   ),
@@ -697,7 +698,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index_from_distances(
   noise_as := NULL, missing := 'error'
 ) AS TABLE
   WITH __ce_sums AS MATERIALIZED (
-    SELECT * FROM clustereval._distance_sums(
+    SELECT * FROM clustereval._sums_from_distances(
       tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, noise_as, missing
     )
   ),
@@ -732,7 +733,7 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report_from_distances(
   noise_as := NULL, n_neighbors := 10, missing := 'error'
 ) AS TABLE
   WITH __ce_sums AS MATERIALIZED (
-    SELECT * FROM clustereval._distance_sums(
+    SELECT * FROM clustereval._sums_from_distances(
       tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, noise_as, missing
     )
   ),
