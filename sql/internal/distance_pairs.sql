@@ -61,34 +61,6 @@ CREATE OR REPLACE MACRO clustereval._measured_nodes(points, clusters) AS TABLE
   FROM query_table(points) AS point
   JOIN query_table(clusters) AS own ON own.cluster_no = point.cluster_no;
 
--- One row per partition of the table tbl: total points, n_dropped rows without a cluster, n_noise,
--- n_clusters and n_singletons. Without partition_by there is at least one row. ids: rows of
--- _graph_ids.
-CREATE OR REPLACE MACRO clustereval._measured_row_counts(ids, clusters, tbl, partition_by) AS TABLE
-  WITH __ce_counts AS (
-    SELECT
-      partition_key, n_dropped, CASE WHEN is_noise THEN 1 ELSE 0 END AS n_noise,
-      0 AS n, 0 AS n_clusters, 0 AS n_singletons
-    FROM query_table(ids)
-    UNION ALL
-    SELECT partition_key, 0, 0, n, 1, CASE WHEN n = 1 THEN 1 ELSE 0 END
-    FROM query_table(clusters)
-    UNION ALL
-    SELECT NULL, 0, 0, 0, 0, 0
-    FROM query_table(tbl)
-    WHERE FALSE
-    HAVING clustereval._is_absent(partition_by)
-  )
-  SELECT
-    partition_key,
-    CAST(SUM(n) AS BIGINT) AS total,
-    CAST(SUM(n_dropped) AS BIGINT) AS n_dropped,
-    CAST(SUM(n_noise) AS BIGINT) AS n_noise,
-    CAST(SUM(n_clusters) AS BIGINT) AS n_clusters,
-    CAST(SUM(n_singletons) AS BIGINT) AS n_singletons
-  FROM __ce_counts
-  GROUP BY partition_key;
-
 ---------------------------------------------------------------------------------------------------
 -- Pairs
 ---------------------------------------------------------------------------------------------------
@@ -374,11 +346,95 @@ CREATE OR REPLACE MACRO clustereval._check_pairs(points, rows, totals, missing) 
   LEFT JOIN named ON TRUE;
 
 ---------------------------------------------------------------------------------------------------
+-- All at once
+---------------------------------------------------------------------------------------------------
+
+-- The rows of _graph_ids, each once for every cluster (target) to which it has distances: n_dropped
+-- and n_noise; the columns of _pairs_of_points, with n_all_pairs for n_pairs, and of the cluster,
+-- NULL unless the id is a point; and the columns of _measured_sums, NULL without distances. Raises
+-- the errors of _check_pairs.
+CREATE OR REPLACE MACRO clustereval._sums_from_distances(
+  tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, noise_as, missing
+) AS TABLE
+  WITH __ce_ids AS MATERIALIZED (
+    SELECT * FROM clustereval._graph_ids(
+      tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, 'distance', 'pairs'
+    )
+  ),
+  __ce_nodes AS (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
+  __ce_ordered AS MATERIALIZED (SELECT * FROM clustereval._ordered_nodes(__ce_nodes)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._clusters_of_nodes(__ce_ordered)),
+  __ce_points AS MATERIALIZED (
+    SELECT * FROM clustereval._measured_nodes(__ce_ordered, __ce_clusters)
+  ),
+  __ce_rows AS NOT MATERIALIZED (
+    SELECT *
+    FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
+  ),
+  __ce_located AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._located_rows(__ce_points, __ce_rows)
+  ),
+  __ce_sums AS MATERIALIZED (
+    SELECT * FROM clustereval._sums_of_rows(__ce_located, __ce_points)
+  ),
+  __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
+  __ce_check AS (
+    SELECT * FROM clustereval._check_pairs(__ce_points, __ce_rows, __ce_totals, missing)
+  )
+  SELECT
+    given.partition_key, given.id, given.n_dropped,
+    CASE WHEN given.is_noise THEN 1 ELSE 0 END AS n_noise,
+    point.node, point.total, point.partition_no, point.n_pairs AS n_all_pairs,
+    own.number, own.cluster, own.n, own.n_clusters,
+    sums.target, sums.n_pairs, sums.sum, sums.nearest, sums.farthest
+  FROM __ce_ids AS given
+  LEFT JOIN __ce_totals AS point
+    ON point.partition_key IS NOT DISTINCT FROM given.partition_key AND point.id = given.id
+  LEFT JOIN __ce_clusters AS own ON own.number = point.number
+  LEFT JOIN __ce_sums AS sums ON sums.node = point.node
+  WHERE (SELECT valid FROM __ce_check);
+
+-- One row per id of sums (_sums_from_distances), without the columns of targets; n_pairs is
+-- n_all_pairs.
+CREATE OR REPLACE MACRO clustereval._points_of_sums(sums) AS TABLE
+  SELECT DISTINCT
+    partition_key, id, n_dropped, n_noise, node, total, partition_no, n_all_pairs AS n_pairs,
+    number, cluster, n, n_clusters
+  FROM query_table(sums);
+
+-- One row per cluster of points (_points_of_sums): its columns, and those of its partition.
+CREATE OR REPLACE MACRO clustereval._clusters_of_points(points) AS TABLE
+  SELECT DISTINCT partition_key, partition_no, total, n_clusters, number, cluster, n
+  FROM query_table(points)
+  WHERE node IS NOT NULL;
+
+-- One row per partition of points (_points_of_sums): total points, n_dropped rows without a
+-- cluster, n_noise, n_clusters and n_singletons. Without partition_by there is at least one row.
+CREATE OR REPLACE MACRO clustereval._measured_row_counts(points, tbl, partition_by) AS TABLE
+  WITH __ce_counts AS (
+    SELECT partition_key, node, number, n, n_dropped, n_noise FROM query_table(points)
+    UNION ALL
+    SELECT NULL, NULL, NULL, NULL, 0, 0
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._is_absent(partition_by)
+  )
+  SELECT
+    partition_key,
+    COUNT(node) AS total,
+    CAST(SUM(n_dropped) AS BIGINT) AS n_dropped,
+    CAST(SUM(n_noise) AS BIGINT) AS n_noise,
+    COUNT(DISTINCT number) AS n_clusters,
+    COUNT(CASE WHEN n = 1 THEN 1 END) AS n_singletons
+  FROM __ce_counts
+  GROUP BY partition_key;
+
+---------------------------------------------------------------------------------------------------
 -- Silhouettes
 ---------------------------------------------------------------------------------------------------
 
 -- One row per point of which no pair is missing: the columns of _point_silhouettes, and std_error,
--- which is NULL. totals: rows of _pairs_of_points; sums: rows of _measured_sums.
+-- which is NULL. totals: rows of _points_of_sums; sums: rows of _sums_from_distances.
 CREATE OR REPLACE MACRO clustereval._measured_silhouettes(
   totals, sums, clusters, "between"
 ) AS TABLE
@@ -412,7 +468,7 @@ CREATE OR REPLACE MACRO clustereval._measured_silhouettes(
 
 -- One row per partition of which no pair is missing: partition_key, partition_no, and the
 -- statistics of _dunn_indices that need no centers. The others are NULL. totals: rows of
--- _pairs_of_points; sums: rows of _measured_sums.
+-- _points_of_sums; sums: rows of _sums_from_distances.
 CREATE OR REPLACE MACRO clustereval._measured_extremes(totals, sums, clusters) AS TABLE
   WITH linkages AS (
     SELECT
@@ -437,6 +493,7 @@ CREATE OR REPLACE MACRO clustereval._measured_extremes(totals, sums, clusters) A
   whole AS (
     SELECT partition_key, partition_no
     FROM query_table(totals)
+    WHERE node IS NOT NULL
     GROUP BY partition_key, partition_no
     HAVING SUM(n_pairs) = SUM(total - 1)
   )
@@ -455,7 +512,7 @@ CREATE OR REPLACE MACRO clustereval._measured_extremes(totals, sums, clusters) A
 
 -- One row per pair of different points of a partition of which no pair is missing: partition_no,
 -- low, high, same_cluster, d, and total and n_clusters of the partition. pairs: rows of
--- _measured_pairs; totals: rows of _pairs_of_points.
+-- _measured_pairs; totals: rows of _points_of_sums.
 CREATE OR REPLACE MACRO clustereval._rankable_pairs(pairs, totals, clusters) AS TABLE
   SELECT
     own.partition_no, pair.low, pair.high, pair.low_number = pair.high_number AS same_cluster,
@@ -507,54 +564,34 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples_from_distances(
   tbl, id, cluster, pairs, "left", "right", distance, partition_by := NULL, noise := NULL,
   noise_as := NULL, "between" := 'nearest', missing := 'error'
 ) AS TABLE
-  WITH __ce_ids AS MATERIALIZED (
-    SELECT * FROM clustereval._graph_ids(
-      tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, 'distance', 'pairs'
+  WITH __ce_sums AS MATERIALIZED (
+    SELECT * FROM clustereval._sums_from_distances(
+      tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_nodes AS (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
-  __ce_ordered AS MATERIALIZED (SELECT * FROM clustereval._ordered_nodes(__ce_nodes)),
-  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._clusters_of_nodes(__ce_ordered)),
-  __ce_points AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_nodes(__ce_ordered, __ce_clusters)
-  ),
-  __ce_rows AS NOT MATERIALIZED (
-    SELECT *
-    FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
-  ),
-  __ce_located AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._located_rows(__ce_points, __ce_rows)
-  ),
-  __ce_sums AS MATERIALIZED (
-    SELECT * FROM clustereval._sums_of_rows(__ce_located, __ce_points)
-  ),
-  __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
-  __ce_check AS (
-    SELECT * FROM clustereval._check_pairs(__ce_points, __ce_rows, __ce_totals, missing)
-  ),
+  __ce_points AS MATERIALIZED (SELECT * FROM clustereval._points_of_sums(__ce_sums)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._clusters_of_points(__ce_points)),
   __ce_silhouettes AS (
-    SELECT * FROM clustereval._measured_silhouettes(
-      __ce_totals, __ce_sums, __ce_clusters, "between"
-    )
+    SELECT *
+    FROM clustereval._measured_silhouettes(__ce_points, __ce_sums, __ce_clusters, "between")
   )
   SELECT
     point.partition_key,
     point.id,
-    own.cluster,
+    point.cluster,
     nearest.cluster AS neighbor,
     scored.a_lower AS a,
     scored.b_lower AS b,
     scored.lower AS silhouette,
     scored.std_error
   FROM __ce_points AS point
-  JOIN __ce_clusters AS own ON own.number = point.number
   LEFT JOIN __ce_silhouettes AS scored ON scored.row_no = point.node
   LEFT JOIN __ce_clusters AS nearest ON nearest.number = scored.neighbor
-  WHERE clustereval._check_options(clustereval._valid_means_options(
+  WHERE point.node IS NOT NULL
+    AND clustereval._check_options(clustereval._valid_means_options(
     'exact', "between", NULL, NULL, 0,
     clustereval._valid_missing(missing, clustereval._valid_noise(noise, noise_as))
   ))
-    AND (SELECT valid FROM __ce_check)
   ORDER BY point.node ASC NULLS LAST;
 
 -- Mean silhouette of each cluster, from a table of pairs.
@@ -566,35 +603,16 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters_from_distances(
   tbl, id, cluster, pairs, "left", "right", distance, partition_by := NULL, noise := NULL,
   noise_as := NULL, "between" := 'nearest', missing := 'error'
 ) AS TABLE
-  WITH __ce_ids AS MATERIALIZED (
-    SELECT * FROM clustereval._graph_ids(
-      tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, 'distance', 'pairs'
+  WITH __ce_sums AS MATERIALIZED (
+    SELECT * FROM clustereval._sums_from_distances(
+      tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_nodes AS (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
-  __ce_ordered AS MATERIALIZED (SELECT * FROM clustereval._ordered_nodes(__ce_nodes)),
-  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._clusters_of_nodes(__ce_ordered)),
-  __ce_points AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_nodes(__ce_ordered, __ce_clusters)
-  ),
-  __ce_rows AS NOT MATERIALIZED (
-    SELECT *
-    FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
-  ),
-  __ce_located AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._located_rows(__ce_points, __ce_rows)
-  ),
-  __ce_sums AS MATERIALIZED (
-    SELECT * FROM clustereval._sums_of_rows(__ce_located, __ce_points)
-  ),
-  __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
-  __ce_check AS (
-    SELECT * FROM clustereval._check_pairs(__ce_points, __ce_rows, __ce_totals, missing)
-  ),
+  __ce_points AS MATERIALIZED (SELECT * FROM clustereval._points_of_sums(__ce_sums)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._clusters_of_points(__ce_points)),
   __ce_silhouettes AS (
-    SELECT * FROM clustereval._measured_silhouettes(
-      __ce_totals, __ce_sums, __ce_clusters, "between"
-    )
+    SELECT *
+    FROM clustereval._measured_silhouettes(__ce_points, __ce_sums, __ce_clusters, "between")
   ),
   __ce_averages AS (
     SELECT
@@ -619,7 +637,6 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters_from_distances(
     'exact', "between", NULL, NULL, 0,
     clustereval._valid_missing(missing, clustereval._valid_noise(noise, noise_as))
   ))
-    AND (SELECT valid FROM __ce_check)
   ORDER BY own.number ASC NULLS LAST;
 
 -- Mean silhouette of the points, from a table of pairs.
@@ -631,35 +648,16 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score_from_distances(
   tbl, id, cluster, pairs, "left", "right", distance, partition_by := NULL, noise := NULL,
   noise_as := NULL, "between" := 'nearest', missing := 'error'
 ) AS TABLE
-  WITH __ce_ids AS MATERIALIZED (
-    SELECT * FROM clustereval._graph_ids(
-      tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, 'distance', 'pairs'
+  WITH __ce_sums AS MATERIALIZED (
+    SELECT * FROM clustereval._sums_from_distances(
+      tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_nodes AS (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
-  __ce_ordered AS MATERIALIZED (SELECT * FROM clustereval._ordered_nodes(__ce_nodes)),
-  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._clusters_of_nodes(__ce_ordered)),
-  __ce_points AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_nodes(__ce_ordered, __ce_clusters)
-  ),
-  __ce_rows AS NOT MATERIALIZED (
-    SELECT *
-    FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
-  ),
-  __ce_located AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._located_rows(__ce_points, __ce_rows)
-  ),
-  __ce_sums AS MATERIALIZED (
-    SELECT * FROM clustereval._sums_of_rows(__ce_located, __ce_points)
-  ),
-  __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
-  __ce_check AS (
-    SELECT * FROM clustereval._check_pairs(__ce_points, __ce_rows, __ce_totals, missing)
-  ),
+  __ce_points AS MATERIALIZED (SELECT * FROM clustereval._points_of_sums(__ce_sums)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._clusters_of_points(__ce_points)),
   __ce_silhouettes AS (
-    SELECT * FROM clustereval._measured_silhouettes(
-      __ce_totals, __ce_sums, __ce_clusters, "between"
-    )
+    SELECT *
+    FROM clustereval._measured_silhouettes(__ce_points, __ce_sums, __ce_clusters, "between")
   ),
   -- One row per partition that has a silhouette.
   __ce_scored AS (
@@ -682,13 +680,12 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score_from_distances(
     CASE WHEN scored.n = counts.total THEN scored.lower END AS silhouette_lower,
     CASE WHEN scored.n = counts.total THEN scored.upper END AS silhouette_upper,
     scored.std_error
-  FROM clustereval._measured_row_counts(__ce_ids, __ce_clusters, tbl, partition_by) AS counts
+  FROM clustereval._measured_row_counts(__ce_points, tbl, partition_by) AS counts
   LEFT JOIN __ce_scored AS scored ON scored.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_means_options(
     'exact', "between", NULL, NULL, 0,
     clustereval._valid_missing(missing, clustereval._valid_noise(noise, noise_as))
   ))
-    AND (SELECT valid FROM __ce_check)
   ORDER BY counts.partition_key ASC NULLS LAST;
 
 -- Dunn's index and its generalizations without centers, from a table of pairs.
@@ -700,37 +697,18 @@ CREATE OR REPLACE MACRO clustereval.dunn_index_from_distances(
   tbl, id, cluster, pairs, "left", "right", distance, partition_by := NULL, noise := NULL,
   noise_as := NULL, missing := 'error'
 ) AS TABLE
-  WITH __ce_ids AS MATERIALIZED (
-    SELECT * FROM clustereval._graph_ids(
-      tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, 'distance', 'pairs'
+  WITH __ce_sums AS MATERIALIZED (
+    SELECT * FROM clustereval._sums_from_distances(
+      tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_nodes AS (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
-  __ce_ordered AS MATERIALIZED (SELECT * FROM clustereval._ordered_nodes(__ce_nodes)),
-  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._clusters_of_nodes(__ce_ordered)),
-  __ce_points AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_nodes(__ce_ordered, __ce_clusters)
-  ),
-  __ce_rows AS NOT MATERIALIZED (
-    SELECT *
-    FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
-  ),
-  __ce_located AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._located_rows(__ce_points, __ce_rows)
-  ),
-  __ce_sums AS MATERIALIZED (
-    SELECT * FROM clustereval._sums_of_rows(__ce_located, __ce_points)
-  ),
-  __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
-  __ce_check AS (
-    SELECT * FROM clustereval._check_pairs(__ce_points, __ce_rows, __ce_totals, missing)
-  ),
+  __ce_points AS MATERIALIZED (SELECT * FROM clustereval._points_of_sums(__ce_sums)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._clusters_of_points(__ce_points)),
   __ce_counts AS (
-    SELECT *
-    FROM clustereval._measured_row_counts(__ce_ids, __ce_clusters, tbl, partition_by)
+    SELECT * FROM clustereval._measured_row_counts(__ce_points, tbl, partition_by)
   ),
   __ce_extremes AS (
-    SELECT * FROM clustereval._measured_extremes(__ce_totals, __ce_sums, __ce_clusters)
+    SELECT * FROM clustereval._measured_extremes(__ce_points, __ce_sums, __ce_clusters)
   ),
   __ce_statistics AS (
     SELECT counts.*, extremes.* EXCLUDE (partition_key)
@@ -743,7 +721,6 @@ CREATE OR REPLACE MACRO clustereval.dunn_index_from_distances(
   WHERE clustereval._check_options(
     clustereval._valid_missing(missing, clustereval._valid_noise(noise, noise_as))
   )
-    AND (SELECT valid FROM __ce_check)
   ORDER BY partition_key ASC NULLS LAST;
 
 -- Indices of the ranks of all distances, and connectivity, from a table of pairs.
@@ -755,17 +732,13 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report_from_distances(
   tbl, id, cluster, pairs, "left", "right", distance, partition_by := NULL, noise := NULL,
   noise_as := NULL, n_neighbors := 10, missing := 'error'
 ) AS TABLE
-  WITH __ce_ids AS MATERIALIZED (
-    SELECT * FROM clustereval._graph_ids(
-      tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, 'distance', 'pairs'
+  WITH __ce_sums AS MATERIALIZED (
+    SELECT * FROM clustereval._sums_from_distances(
+      tbl, id, cluster, pairs, "left", "right", distance, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_nodes AS (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
-  __ce_ordered AS MATERIALIZED (SELECT * FROM clustereval._ordered_nodes(__ce_nodes)),
-  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._clusters_of_nodes(__ce_ordered)),
-  __ce_points AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_nodes(__ce_ordered, __ce_clusters)
-  ),
+  __ce_points AS MATERIALIZED (SELECT * FROM clustereval._points_of_sums(__ce_sums)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._clusters_of_points(__ce_points)),
   __ce_rows AS NOT MATERIALIZED (
     SELECT *
     FROM clustereval._pair_rows(tbl, id, pairs, "left", "right", distance, partition_by)
@@ -774,18 +747,12 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report_from_distances(
     SELECT * FROM clustereval._located_rows(__ce_points, __ce_rows)
   ),
   __ce_pairs AS MATERIALIZED (SELECT * FROM clustereval._measured_pairs(__ce_located)),
-  __ce_sums AS MATERIALIZED (SELECT * FROM clustereval._measured_sums(__ce_pairs)),
-  __ce_totals AS MATERIALIZED (SELECT * FROM clustereval._pairs_of_points(__ce_points, __ce_sums)),
-  __ce_check AS (
-    SELECT * FROM clustereval._check_pairs(__ce_points, __ce_rows, __ce_totals, missing)
-  ),
   __ce_counts AS (
-    SELECT *
-    FROM clustereval._measured_row_counts(__ce_ids, __ce_clusters, tbl, partition_by)
+    SELECT * FROM clustereval._measured_row_counts(__ce_points, tbl, partition_by)
   ),
   __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._pair_sizes(__ce_clusters)),
   __ce_rankable AS (
-    SELECT * FROM clustereval._rankable_pairs(__ce_pairs, __ce_totals, __ce_clusters)
+    SELECT * FROM clustereval._rankable_pairs(__ce_pairs, __ce_points, __ce_clusters)
   ),
   __ce_ranked AS (
     SELECT * FROM __ce_rankable WHERE clustereval._is_clustering(total, n_clusters)
@@ -801,5 +768,4 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report_from_distances(
   WHERE clustereval._check_options(clustereval._valid_pairwise_options(
     'cityblock', 1, NULL, noise, noise_as, n_neighbors, 2, missing
   ))
-    AND (SELECT valid FROM __ce_check)
   ORDER BY partition_key ASC NULLS LAST;

@@ -348,9 +348,11 @@ def test_only_odd_rows_are_grouped_by_pair(engine: Engine) -> None:
     points = random_points(7, 40).with_columns(run=0)
     pairs = measure(points, "euclidean").select(*PAIR)
     both = with_both_ways(pairs)
+    zeros = points.select(left="id", right="id", distance=pl.lit(0.0))
     odd = {
         "once": (pairs, 0),
         "both ways": (both, 0),
+        "a matrix": (pl.concat([both, zeros]), 0),
         "without one": (pairs[1:], 2),
         "twice in the same order": (pl.concat([pairs, pairs]), None),
     }
@@ -461,7 +463,7 @@ FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
     "NaN of a row": (more_rows(("c", "b", float("nan"))), "got nan for b and c; correct it"),
     "NULL of a row": (more_rows(("c", "b", None)), "got NULL for b and c; correct it"),
     "itself": (
-        more_rows(("d", "d", 0.0), ("c", "c", 0.25)),
+        more_rows(("a", "a", 0.0), ("c", "c", 0.25)),
         "distance: expected 0 from an id to itself, got 0.25 for c and c; leave out the row",
     ),
     "itself NULL": (
@@ -479,6 +481,10 @@ FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
     "the first of two": (
         more_rows(("d", "b", 7.5), ("c", "a", 7.5)),
         "distance: expected the same distance both ways, got 5.0 and 7.5 for a and c; use the mean",
+    ),
+    "the first of three": (
+        more_rows(("c", "b", 8.0), ("d", "a", 8.0), ("c", "a", 8.0)),
+        "distance: expected the same distance both ways, got 5.0 and 8.0 for a and c; use the mean",
     ),
     "overflow": (
         LINE[1].with_columns(distance=1e308),
