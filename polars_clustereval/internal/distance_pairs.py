@@ -309,35 +309,31 @@ class MeasuredPoints:
         suspects = streamed.filter(~pl.col("is_clean")).select("low", "high").unique()
         columns = ("node", "number", "target", "n_pairs", "sum", "nearest", "farthest")
         clean = streamed.join(suspects, on=["low", "high"], how="anti").select(columns)
+        clean = clean.with_columns(first_fault=pl.lit(None, pl.UInt64))
         if suspects.is_empty():
-            return self._checked_sums(clean.with_columns(first_fault=pl.lit(None, pl.UInt64)))
-        ends = pl.min_horizontal("of_one", "of_other"), pl.max_horizontal("of_one", "of_other")
+            return self._checked_sums(clean)
+        of_row = pl.min_horizontal("of_one", "of_other"), pl.max_horizontal("of_one", "of_other")
         rows = self.located.join(
-            suspects.lazy(), left_on=list(ends), right_on=["low", "high"], how="semi"
+            suspects.lazy(), left_on=list(of_row), right_on=["low", "high"], how="semi"
         )
         pairs = collect_now(self.group_pairs(rows))
+        shared = ("d", "fault", "pair", (pl.col("low") < pl.col("high")).alias("is_pair"))
         sides = (("low", "low_number", "high_number"), ("high", "high_number", "low_number"))
+        ends = pl.concat(
+            [
+                pairs.select(*shared, node=node, number=number, target=target)
+                for node, number, target in sides
+            ]
+        )
         d = pl.col("d")
-        found = [
-            pairs.group_by(node=node, number=number, target=target).agg(
-                n_pairs=(pl.col("low") < pl.col("high")).sum().cast(pl.Int64),
-                sum=d.sum(),
-                nearest=d.min(),
-                farthest=d.max(),
-                first_fault=pl.when(pl.col("fault").is_not_null()).then("pair").min(),
-            )
-            for node, number, target in sides
-        ]
-        grouped = pl.concat(found).group_by("node", "number", "target")
-        sums = grouped.agg(
-            pl.col("n_pairs", "sum").sum(),
-            pl.col("nearest").min(),
-            pl.col("farthest").max(),
-            pl.col("first_fault").min(),
+        sums = ends.group_by("node", "number", "target").agg(
+            n_pairs=pl.col("is_pair").sum().cast(pl.Int64),
+            sum=d.sum(),
+            nearest=d.min(),
+            farthest=d.max(),
+            first_fault=pl.when(pl.col("fault").is_not_null()).then("pair").min(),
         )
-        return self._checked_sums(
-            pl.concat([clean.with_columns(first_fault=pl.lit(None, pl.UInt64)), sums])
-        )
+        return self._checked_sums(pl.concat([clean, sums]))
 
     def _checked_sums(self, sums: pl.DataFrame) -> pl.LazyFrame:
         """Return `sums`, or raise the error of the first pair that has a fault or is missing."""

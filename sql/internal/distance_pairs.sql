@@ -493,7 +493,6 @@ CREATE OR REPLACE MACRO clustereval._measured_extremes(totals, sums, clusters) A
   whole AS (
     SELECT partition_key, partition_no
     FROM query_table(totals)
-    WHERE node IS NOT NULL
     GROUP BY partition_key, partition_no
     HAVING SUM(n_pairs) = SUM(total - 1)
   )
