@@ -224,7 +224,10 @@ def test_places_where_a_table_is_hidden_are_seen(body: str) -> None:
 # Names in reach of the user's table and expressions -----------------------------------------------
 
 #: Macros that take rows from a door before it has renamed their columns.
-IN_DOORS = ("_flag_groups", "_check_record_ids", "_scoped_groups")
+IN_DOORS = (
+    *("_flag_groups", "_check_record_ids", "_scoped_groups"),
+    *("_located_rows", "_check_pairs"),
+)
 
 
 def mentions(node: exp.Expression, names: Collection[str]) -> bool:

@@ -545,9 +545,9 @@ def neighborhood_samples(
           clusters of the neighbors with the sizes of all clusters.
         - kbet_p_value (range [0, 1]): the probability of a higher statistic if the neighbors were
           drawn from all ids.
-        - connectivity (range [0, inf), best low): the sum of 1 / rank over the neighbors in other
+        - connectivity (range [0, inf), best 0): the sum of 1 / rank over the neighbors in other
           clusters, where the nearest neighbor has rank 1.
-        - normalized_connectivity (range [0, 1], best low): the same, divided by 1 + 1/2 + ... +
+        - normalized_connectivity (range [0, 1], best 0): the same, divided by 1 + 1/2 + ... +
           1/k.
 
         The scores of an id without neighbors are NULL. kbet_p_value is also NULL if there is only
@@ -628,8 +628,8 @@ def neighborhood_clusters(
           neighborhood_samples. 1 - neighbor_purity is the separation of the cluster in CVNN.
         - kbet_acceptance_rate (range [0, 1]): the share of the ids whose kbet_p_value is at least
           0.05.
-        - connectivity (range [0, inf), best low): the sum of the connectivity of the ids.
-        - normalized_connectivity (range [0, 1], best low): this sum, divided by the sum for ids
+        - connectivity (range [0, inf), best 0): the sum of the connectivity of the ids.
+        - normalized_connectivity (range [0, 1], best 0): this sum, divided by the sum for ids
           without a neighbor in their cluster.
         - n_components: the number of connected components of the graph of neighbors within the
           cluster, in which two ids are joined if one is a neighbor of the other.

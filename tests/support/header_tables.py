@@ -12,7 +12,7 @@ SELECT species, kmeans AS cluster, id AS flower, 1 AS n FROM 'examples/iris.parq
 CREATE TABLE points AS
 SELECT
     sepal_length AS x, sepal_width AS y, petal_length AS z, [x, y, z] AS embedding,
-    kmeans AS cluster
+    kmeans AS cluster, id
 FROM 'examples/iris.parquet';
 CREATE TABLE sweep AS
 SELECT x, y, z, k, CAST(floor(z * k / 7) AS BIGINT) AS cluster
@@ -31,6 +31,10 @@ CREATE TABLE night_1 AS FROM 'examples/dbt_project/nights/2026-03-01.parquet';
 CREATE TABLE night_2 AS FROM 'examples/dbt_project/nights/2026-03-02.parquet';
 CREATE TABLE people AS SELECT unnest([1, 2]) AS id, 1 AS cluster;
 CREATE TABLE matches AS SELECT 1 AS id_l, 2 AS id_r, 0.9 AS score;
+CREATE TABLE words (id, cluster) AS VALUES ('cat', 1), ('cut', 1), ('dog', 2);
+CREATE TABLE pairs (word_l, word_r, distance) AS
+VALUES ('cat', 'cut', 1), ('cat', 'dog', 3), ('cut', 'dog', 3);
+CREATE TABLE nearest AS SELECT 1 AS id_l, 2 AS id_r, 0.5 AS d;
 CREATE TABLE topics (id, label) AS VALUES (1, 0), (2, 0), (2, 1), (3, 1), (4, 1);
 CREATE TABLE communities (id, cluster) AS VALUES (1, 0), (2, 0), (2, 1), (3, 1), (4, 1);
 """
