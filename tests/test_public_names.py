@@ -278,7 +278,8 @@ def literal_of(function: FunctionType, parameter: str) -> tuple[Any, ...]:
 def test_choices_are_literal_types(name: str) -> None:
     function = exported_functions()[name]
     for parameter in inspect.signature(function).parameters.values():
-        is_column = parameter.name == "distance" and name.endswith("_from_distances")
+        brings_distances = name.endswith("_from_distances") or name.startswith("neighborhood_")
+        is_column = parameter.name == "distance" and brings_distances
         if parameter.name in CHOICES and name != "uniform_reference" and not is_column:
             wanted = FEWER_CHOICES.get((name, parameter.name), CHOICES[parameter.name])
             assert literal_of(function, parameter.name) == wanted

@@ -97,6 +97,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/cluster_errors.md": 4,
         "docs/duckdb.md": 3,
         "docs/entity_resolution.md": 1,
+        "docs/distances.md": 2,
         "docs/graph.md": 2,
         "docs/held_out.md": 1,
         "docs/index.md": 2,

@@ -38,6 +38,8 @@ UNCHECKED = {
     *((table, "centroids") for table in ("assign_nearest", "cross_validation")),
     *(("choose_k", "gap"), ("gap_statistic", "reference")),
     *((table, "columns") for table in ("vdm_encode", "cluster_profile", "column_profile")),
+    # It reaches its check within coalesce.
+    ("external_differences", "labels_are_sample"),
 }
 ALWAYS = {
     **{name: {Place("_given_column", "given")} for name in COLUMNS},
@@ -215,9 +217,11 @@ def test_a_function_refuses_a_fault_of_each_argument() -> None:
         }
         for parameter in parameters.keys() & FAULTS.keys():
             fault, words = FAULTS[parameter]
-            if parameter == "distance" and name in registry.tables("distances"):
+            if parameter == "distance" and name in registry.tables("distances", "neighbors"):
                 words = NOT_FOUND.format(parameter)
             needed = {"noise_as": "drop"} if parameter == "noise" else {}
+            if name == "compare_clusterings" and parameter in ("id", "run"):
+                needed = {"id": "id", "run": "run"}
             refused_call(
                 words, f"{name}: {parameter}", function, given | needed | {parameter: fault}
             )

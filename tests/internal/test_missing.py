@@ -173,6 +173,7 @@ OTHER_CALLS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "elbow with silhouettes": ("elbow", (WIDE, "cluster", "k"), {"silhouette": "exact"}),
     "reference": ("uniform_reference", (WIDE,), {"partition_by": "run"}),
     "nearest": ("assign_nearest", (WIDE, CENTERS), {"id": "id"}),
+    "neighbors": ("nearest_neighbors", (WIDE, "id"), {}),
     "folds": ("cross_validation", (WIDE, "cluster", "fold", FOLDS), {}),
     "several clusterings": ("compare_clusterings", (["cluster"], None, WIDE), {}),
     "columns": ("column_stability", (WIDE, "cluster", "removed", "cluster"), {}),

@@ -169,6 +169,7 @@ def test_the_best_one_is_the_same_for_both_scores(engine: Engine) -> None:
     assert wanted > 0.1
 
 
+@pytest.mark.gate
 def test_remarks(engine: Engine) -> None:
     """Leaving out the hard rows does not make a clustering the best one."""
     rows = by_name(call(engine, ROWS, "label", **DROP))
@@ -362,7 +363,8 @@ def call_long(engine: Engine, frame: pl.DataFrame, *given: Any, **options: Any) 
     return engine.call("compare_clusterings", frame, ["cluster"], *given, **long, **options)
 
 
-@pytest.mark.parametrize("noise_as", ["drop", pytest.param("singletons", marks=pytest.mark.gate)])
+@pytest.mark.gate
+@pytest.mark.parametrize("noise_as", ["drop", "singletons"])
 def test_the_long_form_gives_the_same_rows(engine: Engine, noise_as: str) -> None:
     gaps = pl.int_range(pl.len()) % 7 == 3
     # Ties are in the order of the runs, which is that of their names.
@@ -374,6 +376,7 @@ def test_the_long_form_gives_the_same_rows(engine: Engine, noise_as: str) -> Non
     assert_rows(found, wanted)
 
 
+@pytest.mark.gate
 def test_each_partition_has_its_own_runs(engine: Engine) -> None:
     frame = make_long(ROWS, RUNS, ["label"])
     others = pl.col("part").eq(1) & pl.col("run").is_in(["split", "coarse"])
@@ -385,6 +388,7 @@ def test_each_partition_has_its_own_runs(engine: Engine) -> None:
     assert_rows([x for x in found if x.pop("part") == 1], wanted)
 
 
+@pytest.mark.gate
 def test_equal_runs_are_in_their_order(engine: Engine) -> None:
     wide = ROWS[:40].with_columns(a10=pl.col("good"), a9=pl.col("good"), a2=pl.col("good"))
     found = call_long(engine, make_long(wide, ["a9", "a10", "a2"], ["label"]), "label")
@@ -423,6 +427,7 @@ def test_types_of_the_long_form(engine: Engine, kind: str) -> None:
     assert names[kind] in {x["clustering"] for x in found}
 
 
+@pytest.mark.gate
 def test_errors_of_the_long_form(side: Engine) -> None:
     good = make_long(ROWS[:12], ["good", "split"], ["label", "x", "y"]).with_columns(
         w=pl.when(pl.col("label").is_not_null()).then(1)
@@ -453,6 +458,7 @@ def _add(frame: pl.DataFrame, row: pl.DataFrame, **values: Any) -> pl.DataFrame:
     return pl.concat([frame, row.with_columns(**values)], how="diagonal_relaxed")
 
 
+@pytest.mark.gate
 def test_runs_are_found_when_a_query_is_collected() -> None:
     frame = make_long(ROWS, RUNS, ["label"])
     found = ce.compare_clusterings(frame.lazy(), "cluster", "label", id="id", run="run")

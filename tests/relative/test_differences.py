@@ -75,6 +75,7 @@ def test_errors_from_rows_that_come_or_go(
     assert compared > 30
 
 
+@pytest.mark.gate
 def test_values_are_those_of_the_rows_that_both_score(engine: Engine) -> None:
     frame = frame_of(CELLS["three by three"]).with_columns(
         cluster_1=pl.when(pl.col("n") != 30_000).then("cluster_1")
@@ -120,6 +121,7 @@ def test_against_the_labels_the_error_is_that_of_one_clustering(engine: Engine) 
             assert row["std_error"] == pytest.approx(one["std_error"], rel=1e-12), row
 
 
+@pytest.mark.gate
 def test_biased_scores_have_no_interval(engine: Engine) -> None:
     """Of 60 labels with 5 rows each, most cells have few rows; pairs of rows are not biased."""
     rows = []
@@ -166,6 +168,7 @@ def test_sizes_against_one_cluster(engine: Engine) -> None:
     assert rows["cluster_entropy"]["std_error"] == pytest.approx(error, rel=0.02)
 
 
+@pytest.mark.gate
 def test_interval_of_few_differences(engine: Engine) -> None:
     """McNemar's setting: 5 rows are right only in the first clustering, 1 only in the second."""
     cells = [(0, 0, 0, 46), (0, 0, 1, 3), (0, 1, 0, 1), (1, 1, 1, 46), (1, 1, 0, 2), (1, 0, 0, 2)]
@@ -227,6 +230,7 @@ def random_rows(n_parts: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(("part", *COLUMNS), pl.Int64), orient="row")
 
 
+@pytest.mark.gate
 def test_order_names_weights_and_sides(engine: Engine) -> None:
     plain = random_rows(25)
     wanted = ce.external_differences(plain, *COLUMNS, partition_by="part").rows(named=True)
@@ -252,6 +256,7 @@ def test_order_names_weights_and_sides(engine: Engine) -> None:
     assert_rows(found, swapped)
 
 
+@pytest.mark.gate
 def test_partitions_do_not_touch_each_other(engine: Engine) -> None:
     keys = (0, 1, None)
     parts = [
@@ -267,6 +272,7 @@ def test_partitions_do_not_touch_each_other(engine: Engine) -> None:
 # Noise and degenerate tables ----------------------------------------------------------------------
 
 
+@pytest.mark.gate
 def test_noise(engine: Engine) -> None:
     cells = [
         *((0, 0, 0, 400), (0, SINGLE, 0, 60), (0, 1, 1, 45)),
@@ -286,6 +292,7 @@ def test_noise(engine: Engine) -> None:
     assert_rows(call(engine, frame, weight="n", noise=-1, noise_as="cluster"), plain)
 
 
+@pytest.mark.gate
 def test_equal_clusterings_do_not_differ(engine: Engine) -> None:
     """They have no standard error only if one of them has none in external_intervals."""
     draw = random.Random(2)
@@ -309,6 +316,7 @@ def test_equal_clusterings_do_not_differ(engine: Engine) -> None:
         assert row["difference"] == (None if one["value"] is None else 0)
 
 
+@pytest.mark.gate
 def test_few_or_no_rows(engine: Engine) -> None:
     frame = frame_of([(0, 0, 1, 1)])
     assert {(row["std_error"], row["reason"]) for row in call(engine, frame)} == {

@@ -219,6 +219,7 @@ def test_known_variances(engine: Engine) -> None:
     )
 
 
+@pytest.mark.gate
 def test_known_errors_of_matches(engine: Engine) -> None:
     """From derivatives of the definitions with respect to the shares, as differences (mpmath)."""
     known = {
@@ -348,6 +349,7 @@ def test_limits(engine: Engine, confidence: float) -> None:
     assert bool(cut) == (confidence > 0.9)
 
 
+@pytest.mark.gate
 def test_an_entropy_is_not_negative(side: Engine) -> None:
     row = intervals_of_cells(side, [(0, 0, 97), (1, 1, 1), (0, 1, 2)])["label_entropy"]
     assert (row["lower"], row["reason"]) == (0, None)
@@ -483,6 +485,7 @@ def test_biased_metrics_have_no_interval(engine: Engine) -> None:
     assert seen == {(name, is_biased) for name in LINEAR for is_biased in (True, False)}
 
 
+@pytest.mark.gate
 def test_many_small_groups(engine: Engine) -> None:
     """Of 60 labels with 5 rows each, most cells have few rows; pairs of rows are not biased."""
     cells = [(i % 60, (i * i + i // 7) % 60 if i % 3 == 0 else i % 60, 1) for i in range(300)]
