@@ -1105,7 +1105,9 @@ def distances_from_matrix(
 
 def _upper_triangle(d: Floats, i: Integers, j: Integers) -> Floats:
     """Return the entries (i, j) of a matrix, or raise an error unless it is one of distances."""
-    odd = np.flatnonzero(d.diagonal() != 0)
+    # Computed distances, such as 1 - r, have rounding errors on the diagonal.
+    rounding = _ROUNDING * np.max(np.abs(d), initial=0.0, where=np.isfinite(d))
+    odd = np.flatnonzero(~(np.abs(d.diagonal()) <= rounding))
     if len(odd):
         value = d[odd[0], odd[0]]
         raise ClusterEvalError(
@@ -1115,7 +1117,7 @@ def _upper_triangle(d: Floats, i: Integers, j: Integers) -> Floats:
     pairs = d[i, j]
     # NaN and infinite numbers are reported as such.
     with np.errstate(invalid="ignore"):
-        odd = np.flatnonzero(np.abs(pairs - d[j, i]) > _ROUNDING * np.abs(pairs))
+        odd = np.flatnonzero(np.abs(pairs - d[j, i]) > rounding)
     if len(odd):
         first = odd[0]
         raise ClusterEvalError(

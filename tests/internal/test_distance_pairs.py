@@ -630,6 +630,13 @@ def test_few_points_of_matrices() -> None:
     assert ce.distances_from_matrix(nearly)["distance"][0] == 1.0 + 1e-12
 
 
+def test_rounding_errors_of_a_matrix_are_no_fault() -> None:
+    matrix = 1 - np.corrcoef(np.random.default_rng(0).random((6, 4)))
+    matrix[0, 1] += 1e-15
+    assert matrix.diagonal().any()
+    assert ce.distances_from_matrix(matrix).height == 15
+
+
 @pytest.mark.parametrize(
     ("matrix", "ids", "words"),
     [
