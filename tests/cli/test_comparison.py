@@ -42,6 +42,7 @@ def test_runs_in_the_long_form(run: Run, engine_name: str) -> None:
     assert shown[:20] == wanted["clustering"].to_list()
 
 
+@pytest.mark.gate
 def test_the_table_has_only_columns_with_values_and_remarks_below(
     noted: Noted, tmp_path: Path
 ) -> None:
@@ -66,6 +67,7 @@ def test_the_table_has_only_columns_with_values_and_remarks_below(
     assert notes == ""
 
 
+@pytest.mark.gate
 def test_noise_that_is_not_named(noted: Noted, tmp_path: Path) -> None:
     path = tmp_path / "iris.parquet"
     FRAME.with_columns(kmeans2=pl.col("kmeans2") - 1).write_parquet(path)

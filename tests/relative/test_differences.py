@@ -97,6 +97,7 @@ def test_values_are_those_of_the_rows_that_both_score(engine: Engine) -> None:
         assert (row["n"], row["n_dropped"]) == (940_000, 60_000)
 
 
+@pytest.mark.gate
 def test_against_the_labels_the_error_is_that_of_one_clustering(engine: Engine) -> None:
     """The scores of labels against themselves do not vary, if they are not about sizes."""
     finer = [(0, 0, 0, 50), (0, 3, 0, 40), (1, 1, 1, 70), (2, 2, 2, 31)]
@@ -143,6 +144,7 @@ def test_biased_scores_have_no_interval(engine: Engine) -> None:
     assert many["mutual_info_score"]["reason"] is None
 
 
+@pytest.mark.gate
 def test_bias_of_the_entropy_of_uniform_samples() -> None:
     """The mean over samples is below the population's difference by as much as is estimated."""
     draw = random.Random(5)

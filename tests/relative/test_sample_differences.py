@@ -164,6 +164,7 @@ def by_rows(frame: pl.DataFrame, beta: float) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("beta", [1.0, 0.5])
 @pytest.mark.parametrize("options", DESIGNS)
 def test_errors_by_leaving_out(engine: Engine, options: dict[str, Any], beta: float) -> None:
