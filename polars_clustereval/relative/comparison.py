@@ -224,28 +224,27 @@ def _read_long_rows(
     )
     listed = runs.collect(engine="streaming")
     most = listed.select(pl.col("n_runs").max().fill_null(1)).item()
-    in_run = pl.col("cluster"), pl.col("run_no")
-    types = rows.collect_schema()
+    cluster, types = pl.col("cluster"), rows.collect_schema()
+    found = [f"__ce_{i}" for i in range(most)]
     of_ids = (
         rows.join(listed.lazy(), on=[*keys, "run"], how="left", nulls_equal=True)
         .group_by(*keys, "id")
         .agg(
             *(only_value(x, types[x]) for x in owners),
-            *(in_run[0].filter(in_run[1] == i).first().alias(f"__ce_{i}") for i in range(most)),
+            *(cluster.filter(run_no=i).first().alias(x) for i, x in enumerate(found)),
         )
     )
     sizes = listed.lazy().select(*keys, "n_runs").unique()
-    hidden = {x: f"__ce_{x}" for x in ("label", "weight", "n_runs") if x == "n_runs" or x in owners}
+    hidden = {x: f"__ce_{x}" for x in (*owners, "n_runs") if x != "vector"}
     wide = join_partitions(of_ids, list(keys), sizes).select(
-        *keys,
-        *(pl.col(f"__ce_{i}") for i in range(most)),
+        *(*keys, *found),
         *(pl.col(x).alias(y) for x, y in hidden.items()),
         *([pl.col("vector").struct.unnest()] if vector is not None else []),
     )
     return _Rows(
         # The engine would compute a cached query for several of its readers.
         wide.collect(engine="streaming").lazy(),
-        [pl.col(f"__ce_{i}") for i in range(most)],
+        [pl.col(x) for x in found],
         listed.lazy().select(*keys, "run_no", clustering=pl.col("run").cast(pl.String)),
         {x: x for x in keys},
         hidden.get("label"),
