@@ -102,7 +102,7 @@ def _fault_message(pair: dict[str, Any], low_id: object, high_id: object) -> str
         case 2:
             return (
                 f"distance: expected 0 from an id to itself, got {show_value(most)} for {ids}; "
-                "leave out the row"
+                "leave out the row, or turn similarities into distances"
             )
         case 3:
             return (

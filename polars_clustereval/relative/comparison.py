@@ -504,7 +504,7 @@ def _remark() -> pl.Expr:
         pl.when((pl.col("place") > 1) & (upper >= 0)).then(
             pl.lit("not told apart from the best: the interval of the difference holds 0")
         ),
-        pl.when((pl.col("n") > 0) & (pl.col("n_common") == 0))
+        pl.when(pl.col("n_common") == 0)
         .then(pl.lit("no row is scored by all clusterings, so they are in the given order"))
         .when(pl.col("own_rank") != pl.col("common_rank"))
         .then(

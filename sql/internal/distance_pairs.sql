@@ -271,7 +271,7 @@ CREATE OR REPLACE MACRO clustereval._pair_message(
     clustereval._show_value(low_id), ' and ', clustereval._show_value(high_id),
     CASE fault
       WHEN 1 THEN '; correct it, or leave out the row and set missing to ''drop'''
-      WHEN 2 THEN '; leave out the row'
+      WHEN 2 THEN '; leave out the row, or turn similarities into distances'
       WHEN 3 THEN '; leave out the others'
       WHEN 4 THEN '; use the mean of both'
       ELSE '; add them, or set missing to ''drop'''

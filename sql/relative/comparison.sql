@@ -490,7 +490,7 @@ CREATE OR REPLACE MACRO clustereval._comparison_remark(
       THEN 'not told apart from the best: the interval of the difference holds 0'
     END,
     CASE
-      WHEN n > 0 AND n_common = 0
+      WHEN n_common = 0
       THEN 'no row is scored by all clusterings, so they are in the given order'
       WHEN own_rank <> common_rank
       THEN concat(

@@ -464,7 +464,10 @@ FAULTS: dict[str, tuple[pl.DataFrame, str]] = {
     "NULL of a row": (more_rows(("c", "b", None)), "got NULL for b and c; correct it"),
     "itself": (
         more_rows(("a", "a", 0.0), ("c", "c", 0.25)),
-        "distance: expected 0 from an id to itself, got 0.25 for c and c; leave out the row",
+        (
+            "distance: expected 0 from an id to itself, got 0.25 for c and c; leave out the row, "
+            "or turn similarities into distances"
+        ),
     ),
     "itself NULL": (
         more_rows(("c", "c", None)),
