@@ -144,6 +144,13 @@ def make_graph(n: int) -> list[Any]:
     return [nodes, "id", "cluster", edges, "left", "right"]
 
 
+def make_edges(n: int) -> list[Any]:
+    """Return the arguments of the graph of make_graph without clusters, but with weights."""
+    nodes, _, _, edges, *ends = make_graph(n)
+    weights = np.random.default_rng(5).integers(0, 101, edges.height) / 100
+    return [nodes, "id", edges.with_columns(weight=weights), *ends, "weight"]
+
+
 def make_pairs(n: int) -> list[Any]:
     """Return the arguments of points whose pairs have n rows, in ten clusters."""
     count = round((2 * n) ** 0.5) + 1
@@ -208,6 +215,7 @@ _CALLS: dict[Kind, Callable[[int], list[Any]]] = {
     "graph": make_graph,
     "distances": make_pairs,
     "neighbors": make_graph,
+    "edges": make_edges,
 }
 
 

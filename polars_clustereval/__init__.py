@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from .external.cluster_errors import cluster_error_table, record_error_table
     from .external.clustering_summary import clustering_summary
+    from .external.components import connected_components
     from .external.contingency import contingency_matrix, pair_counts
     from .external.coreference import (
         blanc_f_score,
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
         split_join_distance,
     )
     from .external.summary import external_summary
+    from .external.thresholds import threshold_report
     from .internal.centroids import centroids
     from .internal.determinants import determinant_report
     from .internal.distance_pairs import (
@@ -214,6 +216,7 @@ __all__ = [
     "column_stability",
     "compare_clusterings",
     "completeness_score",
+    "connected_components",
     "contingency_matrix",
     "correlation_distance",
     "cross_validation",
@@ -314,6 +317,7 @@ __all__ = [
     "southwood_index",
     "split_join_distance",
     "talburt_wang_index",
+    "threshold_report",
     "to_sql",
     "transition_overlaps",
     "uniform_reference",

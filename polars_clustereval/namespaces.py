@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from .external.cluster_errors import cluster_error_table, record_error_table
     from .external.clustering_summary import clustering_summary
+    from .external.components import connected_components
     from .external.contingency import contingency_matrix, pair_counts
     from .external.entity_resolution import entity_resolution_report
     from .external.findings import external_findings
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         external_report,
     )
     from .external.summary import external_summary
+    from .external.thresholds import threshold_report
     from .internal.centroids import centroids
     from .internal.determinants import determinant_report
     from .internal.distance_pairs import (
@@ -127,6 +129,7 @@ class ClusterEval:
         record_error_table = _method(record_error_table)
         cluster_error_table = _method(cluster_error_table)
         clustering_summary = _method(clustering_summary)
+        connected_components = _method(connected_components)
         contingency_matrix = _method(contingency_matrix)
         pair_counts = _method(pair_counts)
         entity_resolution_report = _method(entity_resolution_report)
@@ -146,6 +149,7 @@ class ClusterEval:
         external_label_report = _method(external_label_report)
         bcubed_samples = _method(bcubed_samples)
         external_summary = _method(external_summary)
+        threshold_report = _method(threshold_report)
         centroids = _method(centroids)
         determinant_report = _method(determinant_report)
         silhouette_samples_from_distances = _method(silhouette_samples_from_distances)

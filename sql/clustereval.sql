@@ -27,6 +27,8 @@
 .read external/graph_paths.sql
 .read external/graph_counts.sql
 .read external/graph.sql
+.read external/components.sql
+.read external/thresholds.sql
 .read external/neighborhoods.sql
 .read external/covers.sql
 .read external/overlapping.sql

@@ -381,6 +381,23 @@ COMMENT ON MACRO TABLE clustereval.compare_clusterings IS
 'concatenate a table of runs and a table of points diagonally. Source: Hubert and Arabie (1985), '
 'doi:10.1007/BF01908075. Vinh, Epps and Bailey (2010), doi:10.5555/1756006.1953024.';
 
+COMMENT ON MACRO TABLE clustereval.connected_components IS
+'Clusters of the ids that edges connect, directly or through other ids. One row per id, sorted by '
+'partition and id. The columns are partition_key, id, and cluster, which is the least id of its '
+'cluster. An id without an edge is a cluster of its own. In SQL: FROM '
+'clustereval.connected_components(tbl, id, edges, "left", "right"), which takes a step for each '
+'edge on the longest of the shortest paths to the least id of a cluster. tbl: The nodes, one row '
+'per id. id: The column of tbl with the id of each node. edges: The undirected edges, such as the '
+'pairs that a model of record linkage predicts to match. Rows with the same two ids, in either '
+'order, count as one edge, with their highest weight. left, right: The columns of edges with the '
+'ids of the two ends, which must have the same type as id. An edge is left out if one of its ends '
+'is NULL or is not in tbl. weight: A column of edges that contains finite numbers, such as a '
+'match probability. threshold: Only edges whose weight is at least this number count. By default, '
+'all edges count. partition_by: Columns in both tables that define the groups to evaluate '
+'separately. Each partition is a separate graph, in which an edge joins two nodes of the same '
+'partition. NULL is also a partition. Source: Hopcroft and Tarjan (1973), Algorithm 447: '
+'efficient algorithms for graph manipulation, doi:10.1145/362248.362272.';
+
 COMMENT ON MACRO TABLE clustereval.contingency_matrix IS
 'Sparse contingency table of labels and clusters, with one row per nonempty cell. Sorted by '
 'partition, label and cluster. The result has partition_key, label, cluster, n and copies. n is '
@@ -2016,6 +2033,37 @@ COMMENT ON MACRO TABLE clustereval.silhouette_score_from_distances IS
 'silhouettes. In dunn_index_from_distances and pairwise_report_from_distances, all scores of a '
 'partition are NULL if one of its pairs is missing. Source: Rousseeuw (1987), '
 'doi:10.1016/0377-0427(87)90125-7.';
+
+COMMENT ON MACRO TABLE clustereval.threshold_report IS
+'Clusters and scores at each threshold of the edges'' weights. At a threshold, the clusters are '
+'those of connected_components: two ids are in the same cluster if edges with this weight or a '
+'higher one connect them. One row per threshold, sorted by partition and threshold. The result '
+'has partition_key and the following columns: threshold: the lowest weight of an edge that '
+'counts. n: the number of ids. n_labeled: the number of ids with a label. n_edges: the number of '
+'pairs of ids with an edge that counts. n_clusters, n_singletons: the number of clusters, and of '
+'those with a single id. largest_cluster_size: the number of ids in the largest cluster. n_pairs: '
+'the number of pairs of ids in the same cluster, with or without an edge. expected_precision '
+'(range [0, 1], best high): the mean weight of the edges that count. If the weights are the '
+'probabilities that two ids match, it is the share of these edges that is expected to be right. '
+'It needs no labels, and says nothing about the pairs that have no edge. It is NULL if a weight '
+'is not between 0 and 1. pair_precision, pair_recall, pair_f_score, bcubed_precision, '
+'bcubed_recall, bcubed_f_score, exact_match_precision, exact_match_recall, exact_match_f_score '
+'and variation_of_information: as in external_report. They are NULL without labels. The time '
+'grows as O((n + m) log n) for n ids and m edges, however many thresholds there are. In SQL, it '
+'grows with the number of thresholds. tbl: The nodes, one row per id. id: The column of tbl with '
+'the id of each node. edges: The undirected edges, such as the pairs that a model of record '
+'linkage predicts to match. Rows with the same two ids, in either order, count as one edge, with '
+'their highest weight. left, right: The columns of edges with the ids of the two ends, which must '
+'have the same type as id. An edge is left out if one of its ends is NULL or is not in tbl. '
+'weight: A column of edges that contains finite numbers, such as a match probability. label: The '
+'column of tbl with the true entity of each id. The scores are those of the ids with a label. If '
+'only a sample of the ids has one, they are too high, because the errors among the other ids are '
+'not seen (see entity_resolution_estimates). thresholds: The thresholds to report. By default, '
+'each distinct weight of a pair of ids is a threshold. partition_by: Columns in both tables that '
+'define the groups to evaluate separately. Each partition is a separate graph, in which an edge '
+'joins two nodes of the same partition. NULL is also a partition. Source: Binette et al. (2023), '
+'Estimating the performance of entity resolution algorithms: lessons learned through '
+'PatentsView.org, doi:10.1080/00031305.2023.2191664.';
 
 COMMENT ON MACRO TABLE clustereval.transition_overlaps IS
 'Pairs of clusters, one from each of two runs, that have ids in common. One row per pair of '

@@ -224,6 +224,21 @@ def test_every_table_of_distances_has_the_same_columns(
     assert method(*arguments).columns == ours
 
 
+@pytest.mark.parametrize("table", registry.tables("edges"))
+def test_every_table_of_edges_has_the_same_columns(
+    con: duckdb.DuckDBPyConnection, table: str
+) -> None:
+    edges = "edges AS (SELECT 1 AS l, 2 AS r, 0.5 AS w)"
+    call = f"clustereval.{table}(nodes, id, edges, l, r, w)"
+    columns = con.sql(f"WITH nodes AS (SELECT unnest([1, 2]) AS id), {edges} FROM {call}").columns
+    nodes = pl.DataFrame({"id": [1, 2]})
+    arguments = ("id", pl.DataFrame({"l": [1], "r": [2], "w": [0.5]}), "l", "r", "w")
+    ours = getattr(ce, table)(nodes, *arguments).columns
+    assert columns == ["partition_key", *ours]
+    method = getattr(nodes.clustereval, table)  # type: ignore[attr-defined]
+    assert method(*arguments).columns == ours
+
+
 @pytest.mark.parametrize("table", registry.tables("covers"))
 def test_every_table_of_covers_has_the_same_columns(
     con: duckdb.DuckDBPyConnection, table: str

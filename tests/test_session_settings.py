@@ -187,6 +187,11 @@ def list_calls() -> list[str]:
         for options in (f"distance := w, partition_by := run, {NOISE}", "distance := w")
     ]
     calls += [
+        f"FROM clustereval.{table}(members, id, links, one, two, w{options})"
+        for table in registry.tables("edges")
+        for options in (", partition_by := run", "")
+    ]
+    calls += [
         f"{nights} FROM clustereval.overlapping_report(one, two, id, label, cluster, {options})"
         for options in ("partition_by := run", "beta := 0.5")
     ]

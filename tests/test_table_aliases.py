@@ -36,6 +36,8 @@ RELATIVE = registry.tables(
 OF_CLUSTERINGS = registry.tables("several clusterings")
 #: Called with the same table for nodes and edges, whose ends are the columns id and label.
 OF_GRAPHS = registry.tables("graph", "neighbors")
+#: The same, without clusters.
+OF_EDGES = registry.tables("edges")
 #: Called with the same table for points and pairs, of which most are missing.
 OF_DISTANCES = registry.tables("distances")
 #: Called with the same table twice, and these columns.
@@ -44,7 +46,7 @@ OF_TWO_TABLES = {
     **dict.fromkeys(registry.tables("covers"), ("id", "label", "cluster")),
 }
 OF_ONE_TABLE = registry.tables("labels", "records", "replication", "one clustering", "points")
-ALL = (*OF_ONE_TABLE, *RELATIVE, *OF_TWO_TABLES, *OF_GRAPHS, *OF_DISTANCES)
+ALL = (*OF_ONE_TABLE, *RELATIVE, *OF_TWO_TABLES, *OF_GRAPHS, *OF_EDGES, *OF_DISTANCES)
 ROWS = {
     "label": [0, 0, 0, 1, 1, 1, 2, 2],
     "cluster": [5, 5, 6, 6, 6, 7, 7, 5],
@@ -82,7 +84,7 @@ def columns_of(table: str) -> tuple[str, ...]:
     """The columns that follow the table, or the tables, in a call."""
     if table in OF_TWO_TABLES:
         return OF_TWO_TABLES[table]
-    if table in (*OF_GRAPHS, *OF_DISTANCES):
+    if table in (*OF_GRAPHS, *OF_EDGES, *OF_DISTANCES):
         return ("id", "cluster", "label", "weight")
     if table in OF_CLUSTERINGS:
         return ("cluster", "label")
@@ -108,6 +110,9 @@ def rows_under_names(
         )
         value = "distance" if registry.kind_of(table) == "neighbors" else "weight"
         given = f'{node}, {cluster}, "{view}", {node}, {end}, {value} := {weight}'
+    if table in OF_EDGES:
+        node, end, weight = (quoted_names[name] for name in ("id", "label", "weight"))
+        given = f'{node}, "{view}", {node}, {end}, {weight}'
     if table in OF_DISTANCES:
         node, cluster, end = (quoted_names[name] for name in ("id", "cluster", "label"))
         given = f'{node}, {cluster}, "{view}", {node}, {end}, abs({node} - {end})'

@@ -122,6 +122,7 @@ OTHER_WORDS: dict[Kind, set[str]] = {
     "graph": set(),
     "distances": {"metrics"},
     "neighbors": set(),
+    "edges": {"weight"},
     "runs": {"metric"},
     "two runs": {"noise_as"},
 }

@@ -65,6 +65,7 @@ WITH_OTHER_FRAMES: dict[str, tuple[Any, ...]] = {
     "graph": ("members", "id", "cluster", "@links", "one", "two"),
     "distances": ("members", "id", "cluster", "@pairs", "one", "two", "d"),
     "neighbors": ("members", "id", "cluster", "@links", "one", "two"),
+    "edges": ("members", "id", "@links", "one", "two", "w"),
     "states": ("states",),
     "choose_k": ("observed",),
     "gap_statistic": ("observed", "@reference", "weight"),

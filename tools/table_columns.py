@@ -27,7 +27,7 @@ ROWS = pl.DataFrame(
         **{name: [0, 1, 2, 3] for name in ("id", "left", "right")},
         **{name: [0, 0, 1, 1] for name in ("label", "cluster", "reduced_cluster", "run", "fold")},
         **{name: [0, 0, 1, 1] for name in ("cluster_1", "cluster_2", "resample", "reference_set")},
-        **{name: [1, 2, 1, 2] for name in ("removed", "k", "u")},
+        **{name: [1, 2, 1, 2] for name in ("removed", "k", "u", "weight")},
         "vector": [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [5.0, 5.0]],
     }
 )

@@ -50,6 +50,8 @@ WORDS = {
     "'dunn_index_from_distances' or 'pairwise_report_from_distances'",
     "recall": "it is 'pair_recall', 'bcubed_recall' or 'exact_match_recall' here",
     "sample_weight": "it is the parameter 'weight' here, for tables of labels",
+    "transitive_closure": "it is 'connected_components' here at one threshold, and "
+    "'threshold_report' at all",
     "trustworthiness": "not here, because it rates a projection; to rate clusters of the projected "
     "points see 'internal_report'",
 }

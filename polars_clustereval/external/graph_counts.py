@@ -62,7 +62,7 @@ NODES = 2**32
 # ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class GraphColumns:
     """The columns of the node and edge frames, as passed by the user."""
 
@@ -74,6 +74,13 @@ class GraphColumns:
     #: What errors call the number of an edge, and the edges.
     weight_name: str = "weight"
     edge_name: str = "edges"
+    #: Whether weights may be below 0, because they are only compared.
+    is_signed: bool = False
+
+    @property
+    def weight_range(self) -> str:
+        """What errors say that weights should be."""
+        return "finite numbers" if self.is_signed else "finite numbers >= 0"
 
 
 def check_resolution(resolution: float) -> None:
@@ -128,13 +135,14 @@ def _read_edges(frame: object, columns: GraphColumns, keys: dict[str, str]) -> p
     dtype = lazy.select(weight).collect_schema()[columns.weight_name]
     if not (dtype.is_numeric() or dtype == pl.Null):
         raise ClusterEvalError(
-            f"{columns.weight_name}: expected finite numbers >= 0, got a column of type {dtype}; "
-            "cast it to numbers"
+            f"{columns.weight_name}: expected {columns.weight_range}, got a column of type {dtype}"
+            "; cast it to numbers"
         )
     number = weight.cast(pl.Float64)
     if columns.edge_name == "pairs":
         return lazy.select(*values, weight=number)
-    is_good = (number.is_finite() & (number >= 0)).fill_null(False)
+    is_good = number.is_finite() & (columns.is_signed | (number >= 0))
+    is_good = is_good.fill_null(False)
     facts = lazy.select(value=weight.filter(~is_good).first(), n=(~is_good).sum())
     check = partial(_check_edge_weights, columns)
     return raise_on_collect(lazy.select(*values, weight=number), facts, check)
@@ -145,8 +153,8 @@ def _check_edge_weights(columns: GraphColumns, facts: pl.DataFrame) -> None:
     value, n = facts.row(0)
     if n:
         raise ClusterEvalError(
-            f"{columns.weight_name}: expected finite numbers >= 0, got {show_value(value)}; leave "
-            f"out {columns.edge_name} without a {columns.weight_name}, or give them one"
+            f"{columns.weight_name}: expected {columns.weight_range}, got {show_value(value)}; "
+            f"leave out {columns.edge_name} without a {columns.weight_name}, or give them one"
         )
 
 
@@ -177,6 +185,36 @@ def _check_node_ids(facts: pl.DataFrame) -> None:
         )
 
 
+def read_rows_and_ends(
+    frame: object,
+    edges: object,
+    of_rows: dict[str, Column],
+    columns: GraphColumns,
+    options: LabelOptions,
+    results: Sequence[str],
+) -> tuple[pl.LazyFrame, pl.LazyFrame, dict[str, str], pl.DataType]:
+    """Check the user's arguments, and return the rows, the edges, the keys and the type of the ids.
+
+    The rows have the columns `of_rows`, one of which is id, after the partition columns. `results`
+    lists the columns of the final result besides the partition columns. The weight is read from
+    `columns`, not from `options`.
+    """
+    lazy, keys, values = check_columns(frame, of_rows, options, results)
+    rows = lazy.select(values)
+    ends = _read_edges(edges, columns, keys)
+    schema = rows.collect_schema()
+    of_ends = {name: schema[name] for name in keys} | {"left": schema["id"], "right": schema["id"]}
+    ends = align_structs(ends, of_ends)
+    _check_end_types(rows, ends, keys, columns.edge_name)
+    of_id = schema["id"]
+    if of_id.is_integer():
+        types = {ends.collect_schema()[end] for end in ("left", "right")} | {of_id}
+        wide = of_id if len(types) == 1 else pl.Int128()
+        rows = rows.with_columns(pl.col("id").cast(wide))
+        ends = ends.with_columns(pl.col("left", "right").cast(wide))
+    return rows, ends, keys, of_id
+
+
 def read_graph(
     frame: pl.DataFrame | pl.LazyFrame,
     edges: object,
@@ -184,27 +222,11 @@ def read_graph(
     options: LabelOptions,
     results: Sequence[str],
 ) -> Graph:
-    """Check the user's arguments, and return the graph.
-
-    `results` lists the columns of the final result besides the partition columns. The weight is
-    read from `columns`, not from `options`.
-    """
-    of_nodes = {"id": columns.id, "cluster": columns.cluster}
-    lazy, keys, values = check_columns(frame, of_nodes, options, results)
-    rows = lazy.select(values)
-    ends = _read_edges(edges, columns, keys)
-    schema = rows.collect_schema()
-    of_ends = {name: schema[name] for name in keys} | {"left": schema["id"], "right": schema["id"]}
-    ends = align_structs(ends, of_ends)
-    _check_end_types(rows, ends, keys, columns.edge_name)
+    """Check the user's arguments as in read_rows_and_ends, and return the graph."""
+    of_rows = {"id": columns.id, "cluster": columns.cluster}
+    rows, ends, keys, of_id = read_rows_and_ends(frame, edges, of_rows, columns, options, results)
     if options.noise is not None:
-        check_noise_value(options.noise, schema["cluster"])
-    of_id = schema["id"]
-    if of_id.is_integer():
-        types = {ends.collect_schema()[end] for end in ("left", "right")} | {of_id}
-        wide = of_id if len(types) == 1 else pl.Int128()
-        rows = rows.with_columns(pl.col("id").cast(wide))
-        ends = ends.with_columns(pl.col("left", "right").cast(wide))
+        check_noise_value(options.noise, rows.collect_schema()["cluster"])
     return Graph(rows, ends, keys, options, of_id)
 
 
@@ -247,8 +269,9 @@ class Graph:
     options: LabelOptions
     id_type: pl.DataType
 
-    #: The parameter for the edges, for error messages.
+    #: The parameter for the edges, and what they join, for error messages.
     table: ClassVar[str] = "edges"
+    members: ClassVar[str] = "ids with a cluster"
     #: Whether the nodes are numbered in the order of their ids.
     sorts_ids: ClassVar[bool] = False
 
@@ -361,7 +384,7 @@ class Graph:
         other = strangers.select(pl.col("id").sort_by(text).first()).collect().item()
         if known is not None and other is not None:
             raise ClusterEvalError(
-                f"{self.table}: expected {self.table} between ids with a cluster, such as "
+                f"{self.table}: expected {self.table} between {self.members}, such as "
                 f"{show_value(known)}, got {edges['n_rows'].sum()} {self.table}, each with another "
                 f"end, such as {show_value(other)}"
             )

@@ -98,8 +98,9 @@ def _read_neighborhoods(
 ) -> _Neighborhoods:
     """Check the arguments of the table that is being called, and return its neighborhoods."""
     _check_perplexity(perplexity)
-    names = {"weight_name": "distance", "edge_name": "neighbors"}
-    columns = GraphColumns(id=id, cluster=cluster, left=left, right=right, weight=distance, **names)
+    columns = GraphColumns(
+        *(id, cluster, left, right, distance), weight_name="distance", edge_name="neighbors"
+    )
     options = pass_arguments_to(LabelOptions, weight=None)
     graph = read_graph(frame, neighbors, columns, options, results)
     parts = (graph.rows, graph.ends, graph.keys, graph.options, graph.id_type)

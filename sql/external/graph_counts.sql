@@ -52,9 +52,10 @@ CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_t
 
 -- One row, valid = TRUE. Raises an error for a string literal in place of a column, and if the
 -- columns of the two tables have different types. Errors call the number of a row of edges
--- weight_name, and these rows edge_name.
+-- weight_name, which should be weight_range, and these rows edge_name.
 CREATE OR REPLACE MACRO clustereval._check_graph_columns(
-  tbl, id, cluster, edges, "left", "right", weight, partition_by, noise, weight_name, edge_name
+  tbl, id, cluster, edges, "left", "right", weight, partition_by, noise, weight_name, edge_name,
+  weight_range := 'finite numbers >= 0'
 ) AS TABLE
   WITH __ce_node_types AS (
     SELECT
@@ -95,7 +96,7 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
         OR regexp_full_match(ends.__ce_weight_type, 'BIGNUM|FLOAT|DOUBLE|DECIMAL.*|"NULL"')
       )
       THEN error(concat(
-        weight_name, ': expected finite numbers >= 0, got a column of type ',
+        weight_name, ': expected ', weight_range, ', got a column of type ',
         ends.__ce_weight_type, '; cast it to numbers'
       ))
       WHEN nodes.__ce_partition_type <> ends.__ce_partition_type

@@ -52,7 +52,9 @@ ALWAYS = {
 }
 ALWAYS["missing"] = {Place("_valid_missing", "missing")}
 ALWAYS["vector"] |= {Place("_check_vector_type", "vector")}
-WEIGHTS = {Place("_check_weight", "x"), Place("_check_edge_weight", "x")}
+WEIGHTS = {
+    Place(macro, "x") for macro in ("_check_weight", "_check_edge_weight", "_check_compared_weight")
+}
 #: Options that a table hands to `_check_options`, or to a check of values.
 OPTION_CHECK = ("_valid_", "_check_", "_given_column")
 AGGREGATES = {
@@ -178,6 +180,7 @@ VALUES: dict[str, Any] = {
     "columns": ["label"],
     "clusters": ["cluster"],
     "distance": "x",
+    "weight": "weight",
 }
 NOT_FOUND = "{}: column 'zzz' not found"
 #: A fault of each parameter, and the words of its error.
@@ -219,6 +222,8 @@ def test_a_function_refuses_a_fault_of_each_argument() -> None:
             fault, words = FAULTS[parameter]
             if parameter == "distance" and name in registry.tables("distances", "neighbors"):
                 words = NOT_FOUND.format(parameter)
+            if parameter == "weight" and name in registry.tables("edges"):
+                fault, words = "zzz", NOT_FOUND.format(parameter)
             needed = {"noise_as": "drop"} if parameter == "noise" else {}
             if name == "compare_clusterings" and parameter in ("id", "run"):
                 needed = {"id": "id", "run": "run"}

@@ -30,13 +30,16 @@ LINKS = pl.DataFrame(
 EDGES = LINKS.select(left=pl.struct("a", "b"), right=pl.struct("c", "d"))
 SAME = LINKS.select(left=pl.struct(source="a", key="b"), right=pl.struct(source="c", key="d"))
 
-OF_TWO_TABLES = registry.tables("graph", "neighbors", "two runs", "covers", "distances")
+OF_TWO_TABLES = registry.tables("graph", "neighbors", "edges", "two runs", "covers", "distances")
 
 
 def call_of(engine: Engine, table: str, other: pl.DataFrame, edges: pl.DataFrame) -> list[Row]:
     match registry.kind_of(table):
         case "graph" | "neighbors":
             return graphs.ask(engine, table, NODES, edges)
+        case "edges":
+            weighted = edges.with_columns(weight=1.0)
+            return engine.call(table, NODES, "id", weighted, "left", "right", "weight")
         case "distances":
             columns = ("id", "cluster", "left", "right", "distance")
             pairs = edges.with_columns(distance=1.0)

@@ -29,7 +29,7 @@ CREATE TABLE runs AS
 SELECT seed AS run, id, cluster FROM 'examples/digits_runs.parquet' WHERE k = 10;
 CREATE TABLE night_1 AS FROM 'examples/dbt_project/nights/2026-03-01.parquet';
 CREATE TABLE night_2 AS FROM 'examples/dbt_project/nights/2026-03-02.parquet';
-CREATE TABLE people AS SELECT unnest([1, 2]) AS id, 1 AS cluster;
+CREATE TABLE people AS SELECT unnest([1, 2]) AS id, 1 AS cluster, 1 AS person;
 CREATE TABLE matches AS SELECT 1 AS id_l, 2 AS id_r, 0.9 AS score;
 CREATE TABLE words (id, cluster) AS VALUES ('cat', 1), ('cut', 1), ('dog', 2);
 CREATE TABLE pairs (word_l, word_r, distance) AS

@@ -216,6 +216,7 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
             *(rows, "id", "cluster", pairs_of_codes(n_values), "left", "right", "distance"),
         ),
         "neighbors": (rows, "id", "cluster", edges_of_codes(n_values), "left", "right"),
+        "edges": (rows, "id", edges_of_codes(n_values), "left", "right", "left"),
         "states": (states,),
     }
     of_table: dict[str, tuple[Any, ...]] = {

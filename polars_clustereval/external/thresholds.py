@@ -1,0 +1,367 @@
+"""thresholds: the clusters that the edges of a graph make, at each threshold of their weights.
+
+If the threshold falls, components merge, and each merge changes sums from which the scores are
+computed. So all thresholds take one pass over the edges, from the highest weight to the lowest.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.checks import is_number, show_value
+from polars_clustereval.base.exact import (
+    count_ordered_pairs,
+    from_fixed_point,
+    log_ratio,
+    ratio,
+    to_double,
+    to_fixed_point,
+    widen,
+)
+from polars_clustereval.base.frames import (
+    add_stages,
+    aggregate_by,
+    join_partitions,
+    join_small,
+    map_whole,
+    sum_by,
+    to_user_frame,
+)
+from polars_clustereval.base.tables import pass_arguments_to, table_function
+from polars_clustereval.errors import ClusterEvalError
+
+from .components import EdgeGraph, check_compared
+from .contingency import LabelOptions, pair_count_terms
+from .graph_counts import GraphColumns, read_rows_and_ends
+from .information import information_scores
+from .kernels.merging import merge_components
+from .pair_counting import pair_scores
+from .set_matching import matching_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_clustereval.base.checks import Column, Frame, Keys
+    from polars_clustereval.base.frames import Row, Terms
+
+_THRESHOLD_COUNTS = (
+    *("n", "n_labeled", "n_edges", "n_clusters", "n_singletons", "largest_cluster_size", "n_pairs"),
+)
+_THRESHOLD_SCORES = (
+    *("pair_precision", "pair_recall", "pair_f_score"),
+    *("bcubed_precision", "bcubed_recall", "bcubed_f_score"),
+    *("exact_match_precision", "exact_match_recall", "exact_match_f_score"),
+    "variation_of_information",
+)
+_THRESHOLD_COLUMNS = ("threshold", *_THRESHOLD_COUNTS, "expected_precision", *_THRESHOLD_SCORES)
+
+
+def _check_thresholds(thresholds: object) -> list[float] | None:
+    """Return the user's thresholds, sorted and each once, or None."""
+    if thresholds is None:
+        return None
+    if isinstance(thresholds, list | tuple) and thresholds:
+        wrong = [x for x in thresholds if not (is_number(x) and isfinite(x))]
+        if not wrong:
+            return sorted({float(x) for x in thresholds})
+        raise ClusterEvalError(f"thresholds: expected numbers, got {show_value(wrong[0])}")
+    raise ClusterEvalError(
+        f"thresholds: expected a list of one or more numbers, got {show_value(thresholds)}"
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Merges
+# ----------------------------------------------------------------------------------------------
+
+
+def _cell_terms(row: Row) -> Terms:
+    """Return the changes by a cell of a merge, whose two parts have x and y nodes of a label."""
+    x, y = row("x"), row("y")
+    double, n = to_double(x), to_double(row("label_size"))
+    # n ln n of the whole cell minus that of its parts.
+    entropy = double * log_ratio(x + y, x) + to_double(y) * log_ratio(x + y, y)
+    return {
+        "cell_pairs": widen(x) * widen(y),
+        "fixed_recall_rows": to_fixed_point(2 * double * to_double(y) / n),
+        "fixed_cell_entropy": to_fixed_point(entropy),
+    }
+
+
+def _merge_terms(row: Row) -> Terms:
+    """Return the changes by a merge, given the sums of its _cell_terms."""
+    sizes, n, squares = (
+        [row(f"{name}_{side}") for side in (1, 2)] for name in ("size", "n", "squares")
+    )
+    shares = [
+        pl.when(m > 0).then(to_double(square) / to_double(m)).otherwise(0.0)
+        for m, square in zip(n, squares, strict=True)
+    ]
+    whole = to_double(squares[0] + squares[1] + 2 * row("cell_pairs")) / to_double(n[0] + n[1])
+    are_labeled = (n[0] > 0) & (n[1] > 0)
+    entropy = to_double(n[0]) * log_ratio(n[0] + n[1], n[0])
+    entropy += to_double(n[1]) * log_ratio(n[0] + n[1], n[1])
+    lost = pl.when(are_labeled).then(whole - shares[0] - shares[1]).otherwise(0.0)
+    of_component = pl.when(are_labeled).then(entropy).otherwise(0.0)
+    return {
+        "n_merges": pl.lit(1, pl.Int64),
+        "n_labeled_merges": are_labeled.cast(pl.Int64),
+        "n_joined_singletons": pl.sum_horizontal((size == 1).cast(pl.Int64) for size in sizes),
+        "n_pairs": widen(sizes[0]) * widen(sizes[1]),
+        "cluster_pairs": widen(n[0]) * widen(n[1]),
+        "cell_pairs": row("cell_pairs"),
+        "exact_matches": row("gained"),
+        "fixed_precision_rows": to_fixed_point(lost),
+        "fixed_recall_rows": row("fixed_recall_rows"),
+        "fixed_hl": to_fixed_point(of_component) - row("fixed_cell_entropy"),
+        "fixed_cell_entropy": row("fixed_cell_entropy"),
+    }
+
+
+#: The sums over the merges of a threshold.
+_MERGE_SUMS = pl.Schema(
+    {
+        **dict.fromkeys(("n_merges", "n_labeled_merges", "n_joined_singletons"), pl.Int64()),
+        **dict.fromkeys(("n_pairs", "cluster_pairs", "cell_pairs"), pl.Int128()),
+        "exact_matches": pl.Int64(),
+        **dict.fromkeys(("fixed_precision_rows", "fixed_recall_rows"), pl.Int128()),
+        **dict.fromkeys(("fixed_hl", "fixed_cell_entropy"), pl.Int128()),
+    }
+)
+
+
+def _merges_of(rows: pl.DataFrame, *, keys: list[str]) -> pl.DataFrame:
+    """Return the _MERGE_SUMS of each merge, with partition, weight, and the size of its result.
+
+    The rows are those of _nodes_and_links.
+    """
+    is_node = pl.col("weight").is_null()
+    labels = rows.lazy().filter(is_node).sort("low").select(pl.col("high").fill_null(-1))
+    falling = [False] * len(keys) + [True]
+    links = rows.lazy().filter(~is_node).sort(*keys, "weight", descending=falling, nulls_last=True)
+    of_nodes, of_links = pl.collect_all([labels, links])
+    low, high = (of_links[end].to_numpy() for end in ("low", "high"))
+    merges, cells = merge_components(low, high, of_nodes["high"].to_numpy())
+    terms = _cell_terms(pl.col)
+    of_cells = sum_by(cells.lazy(), ["edge"], terms)
+    found = merges.lazy().join(of_cells, on="edge", how="left", maintain_order="left")
+    found = found.with_columns(pl.col(*terms).fill_null(0))
+    found = found.select(size=pl.col("size_1") + pl.col("size_2"), **_merge_terms(pl.col))
+    weights = of_links.select(*keys, "weight")[merges["edge"]]
+    return pl.concat([weights, found.collect()], how="horizontal")
+
+
+def _nodes_and_links(graph: EdgeGraph, labels: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the links of the graph, and a row for each node: its number, and that of its label.
+
+    Both are in one frame with the columns of the links, because a numpy function takes one.
+    """
+    numbers = labels.select(*graph.keys, "label", "label_no")
+    nodes = join_small(graph.nodes, [*graph.keys, "label"], numbers, how="left")
+    weight = pl.lit(None, pl.Float64).alias("weight")
+    return pl.concat([nodes.select(*graph.keys, weight, low="node", high="label_no"), graph.links])
+
+
+# ----------------------------------------------------------------------------------------------
+# Sums at thresholds
+# ----------------------------------------------------------------------------------------------
+
+
+def _totals(graph: EdgeGraph, labels: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the numbers of nodes and labels of each partition, and the sums without any edge."""
+    n, keys = pl.col("label_size"), list(graph.keys)
+    of_labels = {
+        "n_labels": pl.lit(1, pl.Int64),
+        "label_pairs": count_ordered_pairs(n),
+        "exact_matches": (n == 1).cast(pl.Int64),
+        "fixed_label_entropy": to_fixed_point(to_double(n) * to_double(n).log()),
+    }
+    nodes = {"n": pl.len().cast(pl.Int64), "total": pl.col("label").count().cast(pl.Int64)}
+    rows = aggregate_by(graph.nodes, keys, nodes)
+    rows = join_partitions(rows, keys, sum_by(labels, keys, of_labels), how="left")
+    return rows.with_columns(pl.col(*of_labels).fill_null(0))
+
+
+def _add_threshold(rows: pl.LazyFrame, thresholds: list[float] | None) -> pl.LazyFrame:
+    """Return the rows whose weight reaches a threshold, with the highest one that it reaches."""
+    if thresholds is None:
+        return rows.with_columns(threshold="weight")
+    values = pl.lit(pl.Series(thresholds, dtype=pl.Float64))
+    place = values.search_sorted(pl.col("weight"), side="right").cast(pl.Int64)
+    reached = rows.with_columns(place=place).filter(pl.col("place") > 0)
+    return reached.with_columns(threshold=values.gather(pl.col("place") - 1)).drop("place")
+
+
+def _sums_at_thresholds(
+    graph: EdgeGraph, labels: pl.LazyFrame, thresholds: list[float] | None
+) -> pl.LazyFrame:
+    """Return the sums of the links and merges of each partition at each threshold or above it."""
+    keys = list(graph.keys)
+    types = graph.links.collect_schema()
+    schema = {name: types[name] for name in (*keys, "weight")} | {"size": pl.Int64()}
+    rows, read = _nodes_and_links(graph, labels), partial(_merges_of, keys=keys)
+    merges = map_whole(rows, read, pl.Schema(schema | _MERGE_SUMS))
+    weight, by = pl.col("weight"), [*keys, "threshold"]
+    of_links = {
+        "n_edges": pl.lit(1, pl.Int64),
+        "fixed_weight": to_fixed_point(weight.clip(0.0, 1.0)),
+        "n_other_weights": (~weight.is_between(0.0, 1.0)).cast(pl.Int64),
+    }
+    sums = [*of_links, *_MERGE_SUMS]
+    links = sum_by(_add_threshold(graph.links, thresholds), by, of_links)
+    groups = _add_threshold(merges, thresholds).group_by(by)
+    at_merges = groups.agg(pl.col(*_MERGE_SUMS).sum(), pl.col("size").max())
+    found = links.join(at_merges, on=by, how="left", nulls_equal=True)
+    if thresholds is not None:
+        partitions = graph.nodes.select(keys).unique() if keys else graph.nodes.select("id").head(1)
+        listed = partitions.join(pl.LazyFrame({"threshold": thresholds}), how="cross")
+        found = listed.select(by).join(found, on=by, how="left", nulls_equal=True)
+    found = found.sort(*keys, "threshold", descending=[False] * len(keys) + [True])
+    over: list[Any] = keys or [pl.lit(1)]
+    return found.with_columns(pl.col(*sums, "size").fill_null(0)).with_columns(
+        pl.col(*sums).cum_sum().over(over), pl.col("size").cum_max().over(over)
+    )
+
+
+def _add_sums(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows of _sums_at_thresholds, joined with _totals, with the sums of the scores."""
+    row = pl.col
+    found = rows.with_columns(
+        n_singletons=row("n") - row("n_joined_singletons"),
+        largest_cluster_size=pl.max_horizontal("size", pl.min_horizontal("n", 1)),
+        # The clusters with a label, which matching_scores counts.
+        n_clusters=row("total") - row("n_labeled_merges"),
+        cell_pairs=2 * row("cell_pairs"),
+        cluster_pairs=2 * row("cluster_pairs"),
+        exact_matches=row("exact_matches") + row("exact_matches_right"),
+    )
+    is_whole = row("fn") == 0
+    recall_rows = to_double(row("n_labels")) + from_fixed_point(row("fixed_recall_rows"))
+    hc = from_fixed_point(row("fixed_label_entropy") - row("fixed_cell_entropy"))
+    return add_stages(found, pair_count_terms).with_columns(
+        precision_rows=to_double(row("total")) + from_fixed_point(row("fixed_precision_rows")),
+        # Rounded terms need not add up to the last value, which is known.
+        recall_rows=pl.when(is_whole).then(to_double(row("total"))).otherwise(recall_rows),
+        hl=from_fixed_point(row("fixed_hl")) / to_double(row("total")),
+        hc=pl.when(is_whole).then(0.0).otherwise(hc / to_double(row("total"))),
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Tables
+# ----------------------------------------------------------------------------------------------
+
+
+@table_function("edges", guide="entity_resolution", order=("threshold",))
+def threshold_report(
+    frame: Frame,
+    id: Column,  # noqa: A002 -- the name in SQL
+    edges: pl.DataFrame | pl.LazyFrame,
+    left: Column,
+    right: Column,
+    weight: Column,
+    label: Column | None = None,
+    *,
+    thresholds: Sequence[float] | None = None,
+    partition_by: Keys = None,
+) -> Frame:
+    """Clusters and scores at each threshold of the edges' weights.
+
+    At a threshold, the clusters are those of connected_components: two ids are in the same cluster
+    if edges with this weight or a higher one connect them.
+
+    Parameters
+    ----------
+    frame, id, edges, left, right, partition_by : as in connected_components
+    weight : str or Expr
+        A column of `edges` that contains finite numbers, such as a match probability.
+    label : str or Expr, optional
+        The column of `frame` with the true entity of each id. The scores are those of the ids with
+        a label. If only a sample of the ids has one, they are too high, because the errors among
+        the other ids are not seen (see entity_resolution_estimates).
+    thresholds : sequence of float, optional
+        The thresholds to report. By default, each distinct weight of a pair of ids is a threshold.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per threshold, sorted by partition and threshold. The result
+        has the partition columns and the following columns:
+
+        - threshold: the lowest weight of an edge that counts.
+        - n: the number of ids.
+        - n_labeled: the number of ids with a label.
+        - n_edges: the number of pairs of ids with an edge that counts.
+        - n_clusters, n_singletons: the number of clusters, and of those with a single id.
+        - largest_cluster_size: the number of ids in the largest cluster.
+        - n_pairs: the number of pairs of ids in the same cluster, with or without an edge.
+        - expected_precision (range [0, 1], best high): the mean weight of the edges that count. If
+          the weights are the probabilities that two ids match, it is the share of these edges that
+          is expected to be right. It needs no labels, and says nothing about the pairs that have no
+          edge. It is NULL if a weight is not between 0 and 1.
+        - pair_precision, pair_recall, pair_f_score, bcubed_precision, bcubed_recall,
+          bcubed_f_score, exact_match_precision, exact_match_recall, exact_match_f_score and
+          variation_of_information: the scores of external_report. They are NULL without labels.
+
+    Raises
+    ------
+    ClusterEvalError
+        For the same reasons as in connected_components, and if thresholds is not a list of numbers.
+
+    Notes
+    -----
+    The time grows as O((n + m) log n) for n ids and m edges, however many thresholds there are. In
+    SQL, it grows with the number of thresholds. The nodes and the edges are held in memory. In SQL:
+    ``FROM clustereval.threshold_report(tbl, id, edges, "left", "right", weight, label)``.
+
+    References
+    ----------
+    Binette et al. (2023), Estimating the performance of entity resolution algorithms: lessons
+    learned through PatentsView.org, doi:10.1080/00031305.2023.2191664.
+
+    Examples
+    --------
+    The highest F score has the threshold 0.8:
+
+    >>> people = pl.DataFrame({"id": ["a", "b", "c", "d"], "person": [1, 1, 1, 2]})
+    >>> rows = [("a", "b", 0.9), ("b", "c", 0.8), ("c", "d", 0.3)]
+    >>> matches = pl.DataFrame(rows, schema=["left", "right", "probability"], orient="row")
+    >>> columns = ("id", matches, "left", "right", "probability", "person")
+    >>> report = ce.threshold_report(people, *columns)
+    >>> report.select("threshold", "n_clusters", "pair_precision", "pair_recall").rows()
+    [(0.3, 1, 0.5, 1.0), (0.8, 2, 1.0, 1.0), (0.9, 3, 1.0, 0.3333...)]
+    """
+    asked = _check_thresholds(thresholds)
+    check_compared(weight)
+    columns = GraphColumns(id=id, cluster=id, left=left, right=right, weight=weight, is_signed=True)
+    options = pass_arguments_to(LabelOptions, weight=None, noise=None, noise_as=None)
+    of_rows = {"id": id} if label is None else {"id": id, "label": label}
+    parts = read_rows_and_ends(frame, edges, of_rows, columns, options, _THRESHOLD_COLUMNS)
+    rows, ends, keys, of_id = parts
+    if label is None:
+        rows = rows.with_columns(label=pl.lit(None, pl.Int64))
+    graph = EdgeGraph(rows, ends, keys, options, of_id)
+    by: list[str] = list(keys)
+    groups = graph.nodes.filter(pl.col("label").is_not_null()).group_by(*by, "label")
+    labels = groups.agg(label_size=pl.len().cast(pl.Int64)).with_row_index("label_no")
+    labels = labels.with_columns(pl.col("label_no").cast(pl.Int64)).cache()
+    sums = _sums_at_thresholds(graph, labels, asked)
+    sums = _add_sums(join_partitions(sums, by, _totals(graph, labels)))
+    scores = pair_scores(pl.col) | matching_scores(pl.col) | information_scores(pl.col)
+    has_labels = pl.col("total") > 0
+    found = sums.select(
+        *(*by, "threshold", "n", "n_edges", "n_singletons", "largest_cluster_size"),
+        n_labeled="total",
+        n_clusters=pl.col("n") - pl.col("n_merges"),
+        n_pairs=to_double(pl.col("n_pairs")),
+        expected_precision=pl.when(pl.col("n_other_weights") == 0).then(
+            ratio(from_fixed_point(pl.col("fixed_weight")), pl.col("n_edges"))
+        ),
+        **{name: pl.when(has_labels).then(scores[name]) for name in _THRESHOLD_SCORES},
+    )
+    found = found.select(*by, *_THRESHOLD_COLUMNS).sort(*by, "threshold", nulls_last=True)
+    return to_user_frame(frame, found, keys)

@@ -1,0 +1,222 @@
+-- components: the clusters that the edges of a graph make, at one threshold of their weights.
+--
+--   * Two ids are in the same cluster if a path of edges joins them. The nodes are numbered in the
+--     order of their ids, so the lowest number of a component is that of its least id, which names
+--     it.
+
+---------------------------------------------------------------------------------------------------
+-- Options
+---------------------------------------------------------------------------------------------------
+
+-- Text for _check_options, or the error of the option threshold.
+CREATE OR REPLACE MACRO clustereval._valid_threshold(threshold) AS
+  CASE
+    WHEN threshold IS NOT NULL AND NOT coalesce(isfinite(TRY_CAST(threshold AS DOUBLE)), FALSE)
+    THEN error(concat(
+      'threshold: expected a number, got ', clustereval._show_value(threshold)
+    ))
+    ELSE 'SELECT TRUE AS valid'
+  END;
+
+-- x, any value. Raises an error if weights are compared, but there is no column of them. An
+-- aggregate, for use after HAVING.
+CREATE OR REPLACE MACRO clustereval._check_compared(x, is_compared, weight) AS
+  CASE
+    WHEN is_compared AND clustereval._is_absent(weight)
+    THEN error('weight: expected the column that thresholds are compared with, got NULL')
+    ELSE x
+  END;
+
+-- x, the weight of an edge that is only compared, as DOUBLE. Raises an error unless it is finite.
+CREATE OR REPLACE MACRO clustereval._check_compared_weight(x) AS
+  CASE
+    WHEN coalesce(isfinite(TRY_CAST(x AS DOUBLE)), FALSE) THEN CAST(x AS DOUBLE)
+    ELSE error(concat(
+      'weight: expected finite numbers, got ', clustereval._show_value(x),
+      '; leave out edges without a weight, or give them one'
+    ))
+  END;
+
+---------------------------------------------------------------------------------------------------
+-- Nodes and links
+---------------------------------------------------------------------------------------------------
+
+-- One row per row of the table tbl: partition_key; id; label; node, its number in the order of
+-- partitions and ids; and partition_no, the lowest number of its partition. Raises an error if an
+-- id is NULL or has several rows. Two parts of the union have no rows; see _graph_ids.
+CREATE OR REPLACE MACRO clustereval._edge_nodes(
+  tbl, id, label, edges, "left", "right", weight, partition_by
+) AS TABLE
+  WITH __ce_checked AS (
+    SELECT valid AND (
+      SELECT clustereval._check_columns(TRUE, [clustereval._given_column('label', label)])
+      FROM query_table(tbl)
+      WHERE FALSE
+    ) AS valid
+    FROM clustereval._check_graph_columns(
+      tbl, id, id, edges, "left", "right", weight, partition_by, NULL, 'weight', 'edges',
+      weight_range := 'finite numbers'
+    )
+  ),
+  __ce_rows AS (
+    SELECT partition_by AS __ce_partition, id AS __ce_id, label AS __ce_label
+    FROM query_table(tbl)
+    WHERE (SELECT valid FROM __ce_checked)
+    UNION ALL
+    SELECT partition_by, "left", NULL FROM query_table(edges) WHERE FALSE
+    UNION ALL
+    SELECT partition_by, "right", NULL FROM query_table(edges) WHERE FALSE
+  ),
+  numbered AS (
+    SELECT
+      row.__ce_partition AS partition_key, row.__ce_id AS id, row.__ce_label AS label,
+      row_number() OVER (
+        ORDER BY row.__ce_partition ASC NULLS LAST, row.__ce_id ASC NULLS LAST
+      ) AS node,
+      COUNT(*) OVER (PARTITION BY row.__ce_partition, row.__ce_id) AS times
+    FROM __ce_rows AS row
+  ),
+  faults AS (
+    SELECT
+      COUNT(CASE WHEN row.id IS NULL THEN 1 END) AS n_null,
+      MIN(CASE WHEN times > 1 THEN row.id END) AS twice
+    FROM numbered AS row
+  )
+  SELECT
+    row.partition_key, row.id, row.label, row.node,
+    MIN(row.node) OVER (PARTITION BY row.partition_key) AS partition_no
+  FROM numbered AS row
+  CROSS JOIN faults
+  WHERE CASE
+    WHEN n_null > 0
+    THEN error(concat('id: expected a value in every row, got NULL in ', n_null, ' rows'))
+    WHEN twice IS NOT NULL
+    THEN error(concat(
+      'id: expected one row per id, got several rows of id ', clustereval._show_value(twice),
+      clustereval._repeated_id_advice()
+    ))
+    ELSE TRUE
+  END;
+
+-- One row per pair of different nodes with an edge whose weight is at least threshold, or with any
+-- edge without one: partition_no; low and high, their numbers; and weight, the highest. Raises an
+-- error if there are nodes and edges, but no edge joins two nodes. nodes: rows of _edge_nodes;
+-- is_compared: whether weights are compared with thresholds.
+CREATE OR REPLACE MACRO clustereval._edge_links(
+  nodes, tbl, id, edges, "left", "right", weight, threshold, is_compared, partition_by
+) AS TABLE
+  WITH __ce_ends AS (
+    SELECT
+      partition_by AS __ce_partition, "left" AS __ce_left, "right" AS __ce_right,
+      CASE
+        WHEN clustereval._is_left_out(weight) THEN 1.0
+        ELSE clustereval._check_compared_weight(weight)
+      END AS __ce_weight
+    FROM query_table(edges)
+    UNION ALL
+    SELECT partition_by, id, id, 1.0 FROM query_table(tbl) WHERE FALSE
+    UNION ALL
+    SELECT any_value(partition_by), any_value("left"), any_value("right"), NULL
+    FROM query_table(edges)
+    WHERE FALSE
+    HAVING clustereval._check_compared(COUNT(*) > 0, is_compared, weight)
+  ),
+  joined AS (
+    SELECT
+      one.partition_no, one.node AS one_node, two.node AS two_node,
+      LEAST(
+        CASE WHEN one.node IS NULL THEN CAST(ends.__ce_left AS VARCHAR) END,
+        CASE WHEN two.node IS NULL THEN CAST(ends.__ce_right AS VARCHAR) END
+      ) AS stranger,
+      ends.__ce_weight AS weight
+    FROM __ce_ends AS ends
+    LEFT JOIN query_table(nodes) AS one
+      ON one.partition_key IS NOT DISTINCT FROM ends.__ce_partition
+      AND one.id = ends.__ce_left
+    LEFT JOIN query_table(nodes) AS two
+      ON two.partition_key IS NOT DISTINCT FROM ends.__ce_partition
+      AND two.id = ends.__ce_right
+    WHERE threshold IS NULL OR ends.__ce_weight >= threshold
+  ),
+  ordered AS (
+    SELECT
+      CASE WHEN one_node IS NOT NULL AND two_node IS NOT NULL THEN joined.partition_no END
+        AS partition_no,
+      CASE
+        WHEN one_node IS NOT NULL AND two_node IS NOT NULL THEN LEAST(one_node, two_node)
+      END AS low,
+      CASE
+        WHEN one_node IS NOT NULL AND two_node IS NOT NULL THEN GREATEST(one_node, two_node)
+      END AS high,
+      joined.weight, stranger
+    FROM joined
+  ),
+  pairs AS MATERIALIZED (
+    SELECT
+      ordered.partition_no, low, high, MAX(ordered.weight) AS weight, COUNT(*) AS n_rows,
+      MIN(stranger) AS stranger
+    FROM ordered
+    GROUP BY ordered.partition_no, low, high
+  ),
+  known AS (SELECT MIN(node.id) AS id FROM query_table(nodes) AS node),
+  checked AS (
+    SELECT
+      CASE
+        WHEN COUNT(low) = 0 AND MIN(known.id) IS NOT NULL AND MIN(stranger) IS NOT NULL
+        THEN error(concat(
+          'edges: expected edges between ids of the table, such as ',
+          clustereval._show_value(MIN(known.id)), ', got ', SUM(n_rows), ' edges, each with ',
+          'another end, such as ', MIN(stranger)
+        ))
+        ELSE TRUE
+      END AS valid
+    FROM pairs
+    CROSS JOIN known
+  )
+  SELECT pairs.partition_no, low, high, pairs.weight
+  FROM pairs
+  WHERE low <> high AND (SELECT valid FROM checked);
+
+-- Both directions of the links (_edge_links), as arcs (see graph_paths.sql), with their weight.
+CREATE OR REPLACE MACRO clustereval._edge_arcs(links) AS TABLE
+  SELECT partition_no, low AS from_node, high AS to_node, weight FROM query_table(links)
+  UNION ALL
+  SELECT partition_no, high, low, weight FROM query_table(links);
+
+---------------------------------------------------------------------------------------------------
+-- Tables
+---------------------------------------------------------------------------------------------------
+
+-- The clusters of the ids that edges connect, directly or through other ids: one row per row of tbl
+-- with id, and cluster, which is the least id of its cluster. edges is a table of edges with the
+-- columns left and right, ids of tbl, and weight. Only edges whose weight is at least threshold
+-- count, by default all. partition_by is a column of both tables.
+-- Examples:
+--   FROM clustereval.connected_components(people, id, matches, id_l, id_r);
+--   FROM clustereval.connected_components(
+--     people, id, matches, id_l, id_r, weight := score, threshold := 0.5
+--   );
+CREATE OR REPLACE MACRO clustereval.connected_components(
+  tbl, id, edges, "left", "right", weight := NULL, threshold := NULL, partition_by := NULL
+) AS TABLE
+  WITH __ce_nodes AS MATERIALIZED (
+    SELECT * FROM clustereval._edge_nodes(
+      tbl, id, NULL, edges, "left", "right", weight, partition_by
+    )
+  ),
+  __ce_links AS MATERIALIZED (
+    SELECT * FROM clustereval._edge_links(
+      __ce_nodes, tbl, id, edges, "left", "right", weight, threshold, threshold IS NOT NULL,
+      partition_by
+    )
+  ),
+  __ce_arcs AS MATERIALIZED (SELECT * FROM clustereval._edge_arcs(__ce_links))
+  SELECT
+    own.partition_key,
+    own.id,
+    COALESCE(least.id, own.id) AS cluster
+  FROM __ce_nodes AS own
+  LEFT JOIN clustereval._graph_parts(__ce_arcs) AS part ON part.node = own.node
+  LEFT JOIN __ce_nodes AS least ON least.node = part.part
+  WHERE clustereval._check_options(clustereval._valid_threshold(threshold))
+  ORDER BY own.partition_key ASC NULLS LAST, own.id ASC NULLS LAST;

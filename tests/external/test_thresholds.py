@@ -1,0 +1,366 @@
+"""connected_components and threshold_report in every engine: networkx, scikit-learn, and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics.cluster import pair_confusion_matrix
+
+import polars_clustereval as ce
+from polars_clustereval.external.kernels.merging import merge_components
+from tests.support.engines import Engine, Row, fails, make
+from tests.support.point_engines import assert_points
+
+NODE = {"id": pl.Int64, "label": pl.Int64, "day": pl.Int64}
+EDGE = {"one": pl.Int64, "two": pl.Int64, "w": pl.Float64, "day": pl.Int64}
+ENDS = ("one", "two", "w")
+Node = tuple[int, int | None, int | None]
+Edge = tuple[int | None, int | None, float, int | None]
+
+
+def frames_of(nodes: list[Node], edges: list[Edge]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    return pl.DataFrame(nodes, NODE, orient="row"), pl.DataFrame(edges, EDGE, orient="row")
+
+
+def random_graph(
+    seed: int, n_days: int = 1, n: int | None = None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Nodes, some without a label, and edges with ties, loops, both directions and foreign ends."""
+    r = np.random.default_rng(seed)
+    n = int(r.integers(1, 40)) if n is None else n
+    day_of = [None, *range(1, n_days)]
+    labels = r.integers(0, max(1, n // 3), (n_days, n))
+    known = r.random((n_days, n)) < 0.8
+    nodes: list[Node] = [
+        (i, int(labels[day, i]) if known[day, i] else None, day_of[day])
+        for day in range(n_days)
+        for i in r.permutation(n).tolist()
+    ]
+    m = int(r.integers(0, 2 * n + 1)) * n_days
+    ends, weights = r.integers(0, n + 1, (m, 2)), r.integers(-1, 8, m) / 7
+    edges: list[Edge] = [
+        (int(a), int(b), float(w), day_of[int(r.integers(n_days))])
+        for (a, b), w in zip(ends, weights, strict=True)
+    ]
+    edges += [(0, 0, 0.5, day) for day in day_of] + [(None, 0, 0.9, None)]
+    return frames_of(nodes, edges)
+
+
+def weights_of(nodes: pl.DataFrame, edges: pl.DataFrame) -> dict[tuple[int, int], float]:
+    """The highest weight of each pair of different ids."""
+    ids, found = set(nodes["id"]), {}
+    for a, b, w, _ in edges.rows():
+        if a in ids and b in ids and a != b:
+            pair = (min(a, b), max(a, b))
+            found[pair] = max(w, found.get(pair, w))
+    return found
+
+
+def components_at(
+    nodes: pl.DataFrame, weights: dict[tuple[int, int], float], threshold: float
+) -> list[set[int]]:
+    graph = nx.Graph()
+    graph.add_nodes_from(nodes["id"])
+    graph.add_edges_from(pair for pair, w in weights.items() if w >= threshold)
+    return list(nx.connected_components(graph))
+
+
+def scores_at(nodes: pl.DataFrame, components: list[set[int]]) -> Row:
+    """The scores of the nodes with a label, by their definitions."""
+    label_of = {i: x for i, x, _ in nodes.rows() if x is not None}
+    names = {i: no for no, part in enumerate(components) for i in part}
+    ids = sorted(label_of)
+    if not ids:
+        return dict.fromkeys(SCORES)
+    pairs = pair_confusion_matrix([label_of[i] for i in ids], [names[i] for i in ids]) // 2
+    tp, fp, fn = int(pairs[1, 1]), int(pairs[0, 1]), int(pairs[1, 0])
+    clusters = [c for c in (part & label_of.keys() for part in components) if c]
+    labels = [{i for i in ids if label_of[i] == x} for x in set(label_of.values())]
+    precision = recall = entropy = 0.0
+    for one in clusters:
+        for two in labels:
+            n = len(one & two)
+            if n:
+                precision += n * n / len(one) / len(ids)
+                recall += n * n / len(two) / len(ids)
+                entropy += n / len(ids) * np.log(len(one) * len(two) / n / n)
+    exact = sum(one in labels for one in clusters)
+    return {
+        "pair_precision": tp / (tp + fp) if tp + fp else None,
+        "pair_recall": tp / (tp + fn) if tp + fn else None,
+        "pair_f_score": 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else None,
+        "bcubed_precision": precision,
+        "bcubed_recall": recall,
+        "bcubed_f_score": 2 * precision * recall / (precision + recall),
+        "exact_match_precision": exact / len(clusters),
+        "exact_match_recall": exact / len(labels),
+        "exact_match_f_score": 2 * exact / (len(clusters) + len(labels)),
+        "variation_of_information": entropy,
+    }
+
+
+COUNTS = ("n", "n_labeled", "n_edges", "n_clusters", "n_singletons", "largest_cluster_size")
+SCORES = (
+    *("pair_precision", "pair_recall", "pair_f_score", "bcubed_precision", "bcubed_recall"),
+    *("bcubed_f_score", "exact_match_precision", "exact_match_recall", "exact_match_f_score"),
+    "variation_of_information",
+)
+
+
+def expected_rows(
+    nodes: pl.DataFrame, edges: pl.DataFrame, thresholds: list[float] | None
+) -> list[Row]:
+    weights = weights_of(nodes, edges)
+    rows = []
+    for threshold in sorted(set(weights.values()) if thresholds is None else set(thresholds)):
+        components = components_at(nodes, weights, threshold)
+        sizes = [len(part) for part in components]
+        kept = [w for w in weights.values() if w >= threshold]
+        are_shares = all(0 <= w <= 1 for w in kept)
+        counts = (
+            *(nodes.height, nodes["label"].count(), len(kept), len(sizes), sizes.count(1)),
+            max(sizes, default=0),
+        )
+        rows.append(
+            {
+                "threshold": threshold,
+                **dict(zip(COUNTS, counts, strict=True)),
+                "n_pairs": sum(n * (n - 1) // 2 for n in sizes),
+                "expected_precision": sum(kept) / len(kept) if kept and are_shares else None,
+                **scores_at(nodes, components),
+            }
+        )
+    return rows
+
+
+def ask(
+    engine: Engine,
+    nodes: pl.DataFrame,
+    edges: pl.DataFrame,
+    label: str | None = "label",
+    **arguments: Any,
+) -> list[Row]:
+    columns = () if label is None else (label,)
+    return engine.call("threshold_report", nodes, "id", edges, *ENDS, *columns, **arguments)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_threshold_as_networkx_finds_it(engine: Engine, seed: int) -> None:
+    for i in range(12):
+        nodes, edges = random_graph(100 * seed + i)
+        given_thresholds = None if i % 2 else [0.0, 0.3, 3 / 7, 1.5, 0.3]
+        wanted = expected_rows(nodes, edges, given_thresholds)
+        found = ask(engine, nodes, edges, thresholds=given_thresholds)
+        assert_points(found, wanted, tolerance=1e-12, floor=1e-13, what=(seed, i))
+
+
+def test_partitions_have_their_own_graphs(engine: Engine) -> None:
+    nodes, edges = random_graph(7, n_days=3)
+    found = ask(engine, nodes, edges, thresholds=[0.2, 0.6], partition_by="day")
+    wanted = []
+    for day in (1, 2, None):
+        own = [frame.filter(pl.col("day").eq_missing(day)) for frame in (nodes, edges)]
+        wanted += [{"day": day, **row} for row in expected_rows(*own, [0.2, 0.6])]
+    assert_points(found, wanted, tolerance=1e-12, floor=1e-13)
+
+
+def test_components_are_named_by_their_least_id(engine: Engine) -> None:
+    for seed in range(12):
+        nodes, edges = random_graph(seed)
+        for threshold in (None, 0.5):
+            parts = components_at(
+                nodes, weights_of(nodes, edges), -9 if threshold is None else threshold
+            )
+            wanted = sorted((i, min(part)) for part in parts for i in part)
+            found = engine.call(
+                "connected_components", nodes, "id", edges, *ENDS, threshold=threshold
+            )
+            assert [(row["id"], row["cluster"]) for row in found] == wanted
+
+
+def test_a_component_at_a_threshold_is_that_of_the_report(engine: Engine) -> None:
+    nodes, edges = random_graph(3, n=200)
+    for threshold in (0.2, 0.7):
+        parts = engine.call("connected_components", nodes, "id", edges, *ENDS, threshold=threshold)
+        [row] = ask(engine, nodes, edges, None, thresholds=[threshold])
+        sizes = pl.DataFrame(parts)["cluster"].value_counts()["count"]
+        assert (row["n_clusters"], row["largest_cluster_size"]) == (sizes.len(), sizes.max())
+        assert row["pair_precision"] is None
+
+
+@pytest.mark.gate
+def test_at_20_000_ids_both_sides_agree() -> None:
+    nodes, edges = random_graph(5, n=20_000)
+    thresholds = [0.15, 0.45, 0.8]
+    found = ask(make("polars"), nodes, edges, thresholds=thresholds)
+    assert_points(
+        ask(make("duckdb"), nodes, edges, thresholds=thresholds),
+        found,
+        tolerance=1e-12,
+        floor=1e-13,
+    )
+    parts = ce.connected_components(nodes, "id", edges, *ENDS, threshold=0.45)
+    report = ce.external_report(parts.join(nodes, on="id"), "label", "cluster").row(0, named=True)
+    for name in SCORES:
+        assert found[1][name] == pytest.approx(report[name], rel=1e-12)
+    rows = make("duckdb").call("connected_components", nodes, "id", edges, *ENDS, threshold=0.45)
+    assert pl.DataFrame(rows).equals(parts)
+
+
+def test_a_long_chain(engine: Engine) -> None:
+    """The lowest id reaches the end in as many steps as there are edges."""
+    n = 300
+    nodes, edges = frames_of(
+        [(i, 0, None) for i in range(n)], [(i, i + 1, 1 - i / n, None) for i in range(n - 1)]
+    )
+    parts = engine.call("connected_components", nodes, "id", edges, "one", "two")
+    assert {row["cluster"] for row in parts} == {0}
+    if engine.name.startswith("polars"):
+        rows = ask(engine, nodes, edges)
+        assert [row["largest_cluster_size"] for row in rows] == list(range(n, 1, -1))
+
+
+def test_no_rows_and_no_edges(engine: Engine) -> None:
+    nodes, edges = frames_of([(1, None, None), (2, 5, None)], [])
+    assert ask(engine, nodes, edges) == []
+    [row] = ask(engine, nodes, edges, thresholds=[0.5])
+    assert (row["n"], row["n_clusters"], row["n_pairs"], row["pair_precision"]) == (2, 2, 0, None)
+    assert (row["n_labeled"], row["exact_match_recall"], row["bcubed_f_score"]) == (1, 1, 1)
+    assert ask(engine, nodes.clear(), edges, thresholds=[0.5]) == []
+    assert engine.call("connected_components", nodes.clear(), "id", edges, *ENDS) == []
+    found = engine.call("connected_components", nodes, "id", edges, *ENDS)
+    assert [row["cluster"] for row in found] == [1, 2]
+
+
+def test_exact_scores_at_the_right_threshold(engine: Engine) -> None:
+    """Many entities of two to four records, all found: no rounding error is left."""
+    n = 3000
+    nodes = [(i, i // 3 - (i % 7 == 0), None) for i in range(n)]
+    by_label: dict[int, list[int]] = {}
+    for i, label, _ in nodes:
+        by_label.setdefault(label, []).append(i)
+    edges = [(x[0], y, 0.9, None) for x in by_label.values() for y in x[1:]]
+    [row] = ask(engine, *frames_of(nodes, edges), thresholds=[0.9])
+    assert [row[name] for name in SCORES] == [1.0] * 9 + [0.0]
+
+
+@given(st.integers(0, 10_000), st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(seed: int, random: Any) -> None:
+    nodes, edges = random_graph(seed)
+    shuffled = [frame[random.sample(range(frame.height), frame.height)] for frame in (nodes, edges)]
+    turned = shuffled[1].rename({"one": "two", "two": "one"})
+    first = ce.threshold_report(nodes, "id", edges, *ENDS, "label")
+    assert_points(
+        ce.threshold_report(shuffled[0], "id", turned, *ENDS, "label").to_dicts(),
+        first.to_dicts(),
+        tolerance=1e-13,
+        floor=1e-14,
+    )
+
+
+@given(st.integers(0, 10_000))
+def test_a_row_depends_on_its_threshold_alone(seed: int) -> None:
+    nodes, edges = random_graph(seed)
+    every = ce.threshold_report(nodes, "id", edges, *ENDS, "label")
+    some = every["threshold"].to_list()[::2]
+    if some:
+        found = ce.threshold_report(nodes, "id", edges, *ENDS, "label", thresholds=some)
+        assert_points(found.to_dicts(), every[::2].to_dicts(), tolerance=1e-13, floor=1e-14)
+
+
+def test_merges_are_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    r = np.random.default_rng(0)
+    low, high = r.integers(0, 300, (2, 900))
+    labels = r.integers(-1, 60, 300)
+    whole = merge_components(low, high, labels)
+    assert whole[0].height > 200
+    for size in (1, 7, 100):
+        monkeypatch.setattr("polars_clustereval.external.kernels.merging._EDGES_PER_BLOCK", size)
+        merges, cells = merge_components(low, high, labels)
+        for name in ("size", "n", "squares"):
+            sums = [f[f"{name}_1"] + f[f"{name}_2"] for f in (merges, whole[0])]
+            assert sums[0].equals(sums[1])
+        assert merges["gained"].equals(whole[0]["gained"])
+        by = ("edge", "label_size", "product")
+        products = [
+            f.with_columns(product=pl.col("x") * pl.col("y")).select(by).sort(by)
+            for f in (cells, whole[1])
+        ]
+        assert products[0].equals(products[1])
+
+
+NODES, EDGES = frames_of([(1, 0, None), (2, 0, None)], [(1, 2, 0.5, None)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"threshold": float("nan")}, "threshold: expected a number, got "),
+        ({"threshold": float("inf")}, "threshold: expected a number, got "),
+    ],
+)
+def test_a_threshold_is_a_finite_number(
+    engine: Engine, arguments: dict[str, Any], words: str
+) -> None:
+    with fails(engine, words):
+        engine.call("connected_components", NODES, "id", EDGES, *ENDS, **arguments)
+
+
+def test_a_threshold_needs_weights(engine: Engine) -> None:
+    words = "weight: expected the column that thresholds are compared with, got NULL"
+    with fails(engine, words):
+        engine.call("connected_components", NODES, "id", EDGES, "one", "two", threshold=0.5)
+    with fails(engine, words):
+        engine.call("threshold_report", NODES, "id", EDGES, "one", "two", None)
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "words"),
+    [
+        ([], "thresholds: expected a list of one or more numbers, got "),
+        ([0.5, None], "thresholds: expected numbers, got NULL"),
+        ([0.5, float("inf")], "thresholds: expected numbers, got "),
+    ],
+)
+def test_thresholds_are_a_list_of_numbers(
+    engine: Engine, thresholds: list[float], words: str
+) -> None:
+    with fails(engine, words):
+        ask(engine, NODES, EDGES, thresholds=thresholds)
+
+
+@pytest.mark.parametrize("table", ["connected_components", "threshold_report"])
+def test_errors_of_rows(engine: Engine, table: str) -> None:
+    def call(nodes: pl.DataFrame, edges: pl.DataFrame) -> list[Row]:
+        return engine.call(table, nodes, "id", edges, *ENDS)
+
+    twice = pl.concat([NODES, NODES.head(1)])
+    with fails(engine, "id: expected one row per id, got several rows of id 1; if ids repeat"):
+        call(twice, EDGES)
+    with fails(engine, "id: expected a value in every row, got NULL in 1 rows"):
+        call(NODES.with_columns(id=pl.Series([1, None])), EDGES)
+    for weight in (None, float("nan"), float("inf")):
+        with fails(engine, "weight: expected finite numbers, got "):
+            call(NODES, EDGES.with_columns(w=pl.lit(weight, pl.Float64)))
+    # DuckDB names the type, or the value if it reads the edges first.
+    with fails(engine, "weight: expected finite numbers, got "):
+        call(NODES, EDGES.with_columns(w=pl.lit("high")))
+    words = "edges: expected edges between ids of the table, such as 1, got 1 edges, each with "
+    with fails(engine, f"{words}another end, such as 7"):
+        call(NODES, EDGES.with_columns(one=pl.lit(7)))
+
+
+def test_a_negative_weight_is_compared(engine: Engine) -> None:
+    """Match weights of splink are logarithms."""
+    edges = EDGES.with_columns(w=pl.lit(-2.5))
+    for threshold, n in ((-2.5, 1), (-2.4, 2)):
+        found = engine.call("connected_components", NODES, "id", edges, *ENDS, threshold=threshold)
+        assert len({row["cluster"] for row in found}) == n
+    [row] = ask(engine, NODES, edges)
+    assert (row["n_clusters"], row["expected_precision"]) == (1, None)
