@@ -113,7 +113,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/states.md": 2,
         "docs/transitions.md": 3,
         "docs/tutorial_polars.md": 4,
-        "docs/which_metric.md": 6,
+        "docs/which_metric.md": 7,
     }
     assert {page: n for page, n in found.items() if n} == pages
 
