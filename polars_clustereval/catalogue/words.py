@@ -38,8 +38,8 @@ WORDS = {
     "kbet": "it is 'kbet_acceptance_rate' here, with the batch as cluster",
     "knee": "it is a criterion of 'choose_k' here: 'kneedle', from the table 'elbow'",
     "knn": "the table of neighbors of 'neighborhood_report'; 'nearest_neighbors' computes it",
-    "largest_component_share": "it is a column of 'neighborhood_clusters', the share of a cluster's "
-    "ids in its largest component; its mean is 'mean_component_share'",
+    "largest_component_share": "it is a column of 'neighborhood_clusters', the share of a cluster "
+    "that is in its largest component; the mean over the clusters is 'mean_component_share'",
     "levenshtein": "pass a table of pairs to 'silhouette_score_from_distances'; see "
     "docs/distances.md",
     "manhattan": "it is cityblock here, a value of the parameter 'distance'",

@@ -1104,9 +1104,10 @@ def distances_from_matrix(
 
 def _check_matrix_ids(ids: Any, n: int) -> pl.Series:
     """Return the ids of n points as a Series, or raise an error unless each point has its own."""
+    # A text would be a sequence of letters.
+    given: Any = object() if isinstance(ids, str | bytes) else ids
     try:
-        # A text would be a sequence of letters.
-        names = pl.Series(values=object() if isinstance(ids, str | bytes) else ids)
+        names = pl.Series(values=given)
     except (TypeError, ValueError, OverflowError) as error:
         raise ClusterEvalError(
             "ids: expected a sequence of ids of one type, in the order of the rows of matrix, got "

@@ -47,7 +47,7 @@ NEIGHBORS = (
         definition="Share of an id's neighbors that are in its own cluster, if each neighbor "
         "counts 1 divided by the size of its cluster, averaged over the ids.",
         best="high",
-        meaning="the same, as if clusters had the same size",
+        meaning="neighbor_purity as if clusters had the same size",
         special_cases=f"1 if there is only one cluster. {_NO_NEIGHBORS}",
         source="Amezquita et al. (2020), Orchestrating single-cell analysis with Bioconductor, "
         "doi:10.1038/s41592-019-0654-x.",
@@ -74,7 +74,7 @@ NEIGHBORS = (
         "where β is such that the entropy of the weights is ln(perplexity).",
         range="[1, ∞)",
         best="",
-        meaning="the same, if near neighbors count more",
+        meaning="inverse_simpson if near neighbors count more",
         special_cases="Low is best for labels (cLISI), and high for batches that should be mixed "
         f"(iLISI). {_NO_DISTANCES}",
         source="Korsunsky et al. (2019), Fast, sensitive and accurate integration of single-cell "
