@@ -150,7 +150,7 @@ CREATE OR REPLACE MACRO clustereval._distance_matrices(vectors, counts) AS TABLE
     FROM given
   ),
   square AS MATERIALIZED (
-    SELECT partition_key, n_dims AS n
+    SELECT partition_key
     FROM row_facts
     GROUP BY partition_key, n_dims
     HAVING COUNT(*) = n_dims AND MIN(least) = 0 AND MAX(least) = 0
@@ -168,31 +168,22 @@ CREATE OR REPLACE MACRO clustereval._distance_matrices(vectors, counts) AS TABLE
   ),
   ordered AS (
     SELECT
-      partition_key, is_row,
-      list(total ORDER BY total ASC NULLS LAST) AS totals,
-      list(most ORDER BY most ASC NULLS LAST) AS maxima
+      partition_key,
+      list(total ORDER BY total ASC NULLS LAST) FILTER (is_row) AS row_totals,
+      list(total ORDER BY total ASC NULLS LAST) FILTER (NOT is_row) AS totals,
+      list(most ORDER BY most ASC NULLS LAST) FILTER (is_row) AS row_maxima,
+      list(most ORDER BY most ASC NULLS LAST) FILTER (NOT is_row) AS maxima
     FROM sums
-    GROUP BY partition_key, is_row
-  ),
-  pairs AS (
-    SELECT
-      square.partition_key, square.n,
-      unnest(of_rows.totals) AS row_total, unnest(of_columns.totals) AS total,
-      unnest(of_rows.maxima) AS row_most, unnest(of_columns.maxima) AS most
-    FROM square
-    JOIN ordered AS of_rows
-      ON of_rows.partition_key IS NOT DISTINCT FROM square.partition_key AND of_rows.is_row
-    JOIN ordered AS of_columns
-      ON of_columns.partition_key IS NOT DISTINCT FROM square.partition_key
-      AND NOT of_columns.is_row
+    GROUP BY partition_key
   )
-  SELECT partition_key, n
-  FROM pairs
-  GROUP BY partition_key, n
-  -- The order of sums differs, so that their rounding errors do.
-  HAVING bool_and(
-    abs(row_total - total) <= 1e-9 * total AND abs(row_most - most) <= 1e-9 * most
-  );
+  SELECT partition_key, CAST(len(totals) AS BIGINT) AS n
+  FROM ordered
+  -- The order of sums differs, so that their rounding errors do. Without totals, it is not square.
+  WHERE len(list_filter(
+    range(1, len(totals) + 1),
+    lambda i: abs(row_totals[i] - totals[i]) > 1e-9 * totals[i]
+      OR abs(row_maxima[i] - maxima[i]) > 1e-9 * maxima[i]
+  )) = 0;
 
 -- What to know about vectors that are the rows of a matrix of distances between n points, as text.
 CREATE OR REPLACE MACRO clustereval._distance_matrix_as_text(n) AS
