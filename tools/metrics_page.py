@@ -82,6 +82,11 @@ VIEWS = {
         "FROM iris AS one, iris AS other",
         "WHERE one.id < other.id AND abs(one.petal_length - other.petal_length) < 0.2;",
     ],
+    "neighborhood_report": [
+        "CREATE OR REPLACE TEMP TABLE knn AS",
+        "SELECT id AS id_l, neighbor AS id_r, distance AS d",
+        "FROM clustereval.nearest_neighbors(iris, [petal_length, petal_width], id);",
+    ],
     "run_drift": [
         "CREATE OR REPLACE TEMP VIEW run_before AS SELECT id, kmeans AS cluster FROM iris;",
         "CREATE OR REPLACE TEMP VIEW run_after AS SELECT id, agglomerative AS cluster FROM iris;",
@@ -103,6 +108,10 @@ FRAMES = {
         ")",
         'edges = edges.filter(pl.col("id_l") < pl.col("id_r"), pl.col("difference") < 0.2)',
     ],
+    "neighborhood_report": [
+        'nearest = iris.clustereval.nearest_neighbors(["petal_length", "petal_width"], "id")',
+        'knn = nearest.select(id_l="id", id_r="neighbor", d="distance")',
+    ],
     "run_drift": [
         'run_before = iris.select("id", cluster="kmeans")',
         'run_after = iris.select("id", cluster="agglomerative")',
@@ -115,12 +124,14 @@ IN_SQL = {
     ),
     "overlapping_report": "labels, clusters, id, label, cluster",
     "graph_report": "iris, id, kmeans, edges, id_l, id_r",
+    "neighborhood_report": "iris, id, kmeans, knn, id_l, id_r, distance := d",
     "run_drift": "run_before, run_after, id, cluster",
 }
 IN_PYTHON = {
     "dunn_index": 'iris, flower, "kmeans", generalized=True',
     "overlapping_report": 'labels, clusters, "id", "label", "cluster"',
     "graph_report": 'iris, "id", "kmeans", edges, "id_l", "id_r"',
+    "neighborhood_report": 'iris, "id", "kmeans", knn, "id_l", "id_r", distance="d"',
     "run_drift": 'run_before, run_after, "id", "cluster"',
 }
 

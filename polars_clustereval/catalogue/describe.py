@@ -53,6 +53,8 @@ NOTATION = {
     "clusters of a graph": "W is the total weight of all edges, W_c is the total weight of the "
     "edges within cluster c, and C_c is the total weight of the edges from c to other clusters. "
     "V_c = 2 W_c + C_c is the volume of c.",
+    "nearest neighbors": "The neighbors of an id are the rows with this id in the table of "
+    "neighbors, and s_c is the share of them that is in cluster c. k is their number.",
     "drift between runs": "Two clusters are linked if at least half of the ids of one cluster are "
     "also in the other. Only ids that are in both runs count. The parameter threshold changes the "
     "required share, which is one half by default.",

@@ -6,8 +6,8 @@ from __future__ import annotations
 WORDS = {
     "accuracy": "it is 'clustering_accuracy' here, of the best one-to-one matching",
     "aic": "not here, because it needs a model; for the number of clusters see 'choose_k'",
-    "batch_mixing": "it is lisi or kbet_acceptance_rate of 'neighborhood_report' here, with the "
-    "batch as cluster",
+    "batch_mixing": "it is 'lisi' or 'kbet_acceptance_rate' here, with the batch as cluster",
+    "clisi_knn": "it is 'lisi' here, with the label as cluster",
     "coherence": "not here, because it needs the words of topics; nearest is 'silhouette_score' "
     "of the documents' vectors",
     "cophenetic": "not here, because it needs a tree; score cuts of the tree with 'elbow'",
@@ -32,14 +32,16 @@ WORDS = {
     "hopkins": "not here; nearest is 'gap_statistic' at k = 1",
     "hungarian": "the best one-to-one matching is 'matching_table'; its share of rows is "
     "'clustering_accuracy' in 'matching_report'",
+    "ilisi_knn": "it is 'lisi' here, with the batch as cluster",
     "jaccard_distance": "pass a table of pairs to 'silhouette_score_from_distances'; see "
     "docs/distances.md",
-    "kbet": "it is kbet_acceptance_rate of 'neighborhood_report' here, with the batch as cluster",
+    "kbet": "it is 'kbet_acceptance_rate' here, with the batch as cluster",
     "knee": "it is a criterion of 'choose_k' here: 'kneedle', from the table 'elbow'",
+    "knn": "the table of neighbors of 'neighborhood_report'; 'nearest_neighbors' computes it",
+    "largest_component_share": "it is a column of 'neighborhood_clusters', the share of a cluster "
+    "that is in its largest component; the mean over the clusters is 'mean_component_share'",
     "levenshtein": "pass a table of pairs to 'silhouette_score_from_distances'; see "
     "docs/distances.md",
-    "lisi": "it is a column of 'neighborhood_samples' and 'neighborhood_report' here, with the "
-    "label or batch as cluster",
     "manhattan": "it is cityblock here, a value of the parameter 'distance'",
     "medoid": "not here; 'center' is the mean or the median of each coordinate",
     "outliers": "mark them as noise: see the parameters 'noise' and 'noise_as'",

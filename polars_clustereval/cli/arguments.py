@@ -105,7 +105,8 @@ def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
     first, *others = reports
     run = _RUN.get(first.command, run_report)
     command = _add_command(commands, first.command, run, first.description, "Compute {}.")
-    _add_inputs(command, [table.parameter for table in first.inputs])
+    inputs = (table.parameter for report in reports for table in report.inputs)
+    _add_inputs(command, dict.fromkeys(inputs))
     of_variants = {name: text for report in others for name, text in report.options.items()}
     parameters = {name for report in reports for name in report.defaults} - of_variants.keys()
     for name in OPTIONS:

@@ -22,7 +22,7 @@ from .engines import ENGINES
 from .estimates import warn_of_time
 from .messages import USER_ERRORS, summarize_error
 from .noise import describe_unknown_noise, describe_unnamed_noise
-from .options import option_flag
+from .options import INPUTS, option_flag
 from .output import ENCODERS, check_output, encode_text, infer_format, quote_formulas
 from .reports import ALL_FINDINGS, REPORTS
 from .schemas import format_schema, list_schemas
@@ -74,6 +74,7 @@ def run_report(options: Options, label_findings: Call | None = None) -> Outcome:
     """Return the report of the options; `label_findings` are added to findings about points."""
     if options.format == "parquet" and options.output is None:
         raise ClusterEvalError("--format parquet needs --output, because a terminal cannot show it")
+    _check_required(options)
     for flag in _list_misplaced(options):
         raise ClusterEvalError(
             f"{flag} cannot be combined with {_describe_choice(options)}: drop one"
@@ -192,6 +193,19 @@ def run_stability(options: Options) -> Outcome:
             "--reference: drop one"
         )
     return run_report(options)
+
+
+def _check_required(options: Options) -> None:
+    """Raise an error if an option is missing that only some reports of the command need."""
+    report = options.report
+    missing = [option_flag(name) for name in report.required if name not in options.values]
+    if missing:
+        given = f" with {option_flag(report.option)}" if report.option in INPUTS else ""
+        others = [option_flag(x.option) for x in options.reports if x.option in INPUTS]
+        instead = "" if given else "".join(f", or {flag} in place of it" for flag in others)
+        raise ClusterEvalError(
+            f"the following arguments are required{given}: {', '.join(missing)}{instead}"
+        )
 
 
 def _list_misplaced(options: Options) -> list[str]:

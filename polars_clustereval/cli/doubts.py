@@ -39,8 +39,9 @@ _MOST = 0.5
 
 def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
     """Return the warnings about the inputs of a report, each as one sentence."""
-    if any(table.parameter == "edges" for table in call.report.inputs):
-        return _doubt_edges(sources, call)
+    for table in call.report.inputs:
+        if table.parameter in ("edges", "neighbors"):
+            return _doubt_edges(sources, call, table.parameter)
     if len(sources) > 1 or call.report.command == "findings":
         return []
     if {"vector", "cluster", "distance"} <= call.arguments.keys():
@@ -67,6 +68,8 @@ def doubt_counts(call: Call, result: pl.DataFrame) -> list[str]:
     sums = result.lazy().select(pl.col(names).sum()).rename({"n": "total"})
     counts = sums.with_columns(total_noise=pl.col("total") + n_out)
     unit, complement = ("point", "vector") if "vector" in call.arguments else ("row", "label")
+    if "left" in call.arguments:
+        unit, complement = "point", "id"
     sizes = pl.LazyFrame(schema={"cluster": pl.Int64, "cluster_size": pl.Int64})
     found = findings_on_sizes(counts, sizes, [], noise=None, unit=unit, complement=complement)
     if "n_labels" in names:
@@ -146,8 +149,11 @@ def _doubt_coordinates(source: Source, call: Call) -> list[str]:
     return [of + remarks[0]]
 
 
-def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:
-    """Return a warning, with an example id from each table, if most edges are left out."""
+def _doubt_edges(sources: Sequence[Source], call: Call, name: str) -> list[str]:
+    """Return a warning, with an example id from each table, if most edges are left out.
+
+    `name` is the plural of an edge, such as neighbors.
+    """
     tables = zip(sources, call.report.inputs, strict=True)
     (nodes, arguments), (edges, _) = (read_rows(source, call, table) for source, table in tables)
     by = {f"key_{i}": pl.col(key) for i, key in enumerate(arguments.get("partition_by") or [])}
@@ -177,7 +183,7 @@ def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:
         return []
     place = "no cluster of its partition" if by else "no cluster"
     text = (
-        f"{n:,} of {total:,} edges are left out because one of their ends is in {place}; "
+        f"{n:,} of {total:,} {name} are left out because one of their ends is in {place}; "
         f"their ends look like '{show_value(end)}', but the ids of {sources[0].name} look like "
         f"'{show_value(known)}'"
     )

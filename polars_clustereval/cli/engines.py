@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from .options import Call
-    from .reports import Input
+    from .reports import Input, Report
 
 __all__ = [
     "ENGINES",
@@ -48,13 +48,11 @@ __all__ = [
 # Arguments
 # ----------------------------------------------------------------------------------------------
 
-# Parameters that take one column, and parameters that take several columns; all others take a
-# value.
-_SINGLE_COLUMN = ("label", "cluster", "weight", "id", "run", "k", "left", "right")
+# Parameters that take several columns; all others take one column or a value.
 _MULTIPLE_COLUMNS = ("clusters", "vector", "columns", "partition_by")
 
 # Parameters whose columns contain numbers; all other columns identify something by their values.
-_NUMBER_COLUMNS = ("vector", "weight", "k")
+_NUMBER_COLUMNS = ("vector", "weight", "k", "distance")
 
 # Values that the functions check against the data, that is, against the type of `cluster` or the
 # number of dimensions.
@@ -214,7 +212,7 @@ def _run_in_duckdb(
         values = {
             name: value
             for name, value in arguments.items()
-            if _is_value(name) and value != report.defaults[name]
+            if _is_value(report, name) and value != report.defaults[name]
         }
         if columns is not None:
             known = connection.sql(query, params=values).columns
@@ -250,9 +248,9 @@ _SHELL_ADVICE = (
 )
 
 
-def _is_value(parameter: str) -> bool:
+def _is_value(report: Report, parameter: str) -> bool:
     """Return whether a report's parameter expects a value, such as beta, rather than columns."""
-    return parameter not in (*_SINGLE_COLUMN, *_MULTIPLE_COLUMNS)
+    return all(parameter not in table.columns for table in report.inputs)
 
 
 def _format_query(call: Call, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation) -> str:
@@ -279,7 +277,9 @@ def _format_call(
     """
     report = call.report
     texts = {table.parameter: table.view for table in report.inputs} | {
-        name: write_value(name, x) if _is_value(name) else _format_columns(name, x, relation)
+        name: write_value(name, x)
+        if _is_value(report, name)
+        else _format_columns(name, x, relation)
         for name, x in arguments.items()
         if x != report.defaults[name]
     }
@@ -294,7 +294,7 @@ _KEYWORDS = {"between": '"between"'}
 
 def _format_columns(parameter: str, value: Any, relation: duckdb.DuckDBPyRelation) -> str:
     """Return a macro argument that names columns of the input `relation`, as SQL."""
-    if parameter in _SINGLE_COLUMN:
+    if parameter not in _MULTIPLE_COLUMNS:
         return quote_identifier(value)
     if parameter == "partition_by":
         fields = (f"{quote_literal(key)}: {quote_identifier(key)}" for key in value)

@@ -37,6 +37,9 @@ _NO_TABLE = (
     "check the encoding, the separator and the quotes of {0}"
 )
 
+# Advice in the text of both engines, for which users of a shell get an option.
+_SETTING = re.compile(r"\bset (\w+) to '(\w+)'")
+
 _NUMBER_WITH_COMMA = re.compile(r"Could not convert string \"[^\"]*,[^\"]*\" to 'DOUBLE'$")
 
 
@@ -56,6 +59,7 @@ def summarize_error(error: Exception) -> str:
     if isinstance(error, duckdb.Error | pl.exceptions.PolarsError):
         text = _ERROR_KIND.sub("", text)
     text = " ".join(text.split())
+    text = _SETTING.sub(lambda found: f"give {write_setting(Setting(*found.groups()))}", text)
     if _NUMBER_WITH_COMMA.search(text):
         text += "; write a decimal point and no thousands separators, or vectors in brackets"
     return escape_controls(text)

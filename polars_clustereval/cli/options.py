@@ -35,6 +35,18 @@ INPUTS: dict[str, dict[str, Any]] = {
         "required": True,
         "help": "the edges: a file, a pattern and so on, like FILE",
     },
+    "pairs": {
+        "flag": "--pairs",
+        "metavar": "FILE",
+        "help": "in place of --vector: the distances of all pairs of points, likewise, with --id, "
+        "--left, --right and --distance",
+    },
+    "neighbors": {
+        "flag": "--neighbors",
+        "metavar": "FILE",
+        "required": True,
+        "help": "a row for each id and neighbor: a file, a pattern and so on, like FILE",
+    },
     "frame_labels": {"metavar": "LABELS", "help": f"rows of an id and a label: {_FILES}"},
     "frame_clusters": {"metavar": "CLUSTERS", "help": "rows of an id and a cluster, likewise"},
 }
@@ -100,13 +112,15 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "score each group on its own; columns separated by commas, or several times",
         action="append",
     ),
-    "left": _option("COLUMN", "of the edges: the id of one end"),
-    "right": _option("COLUMN", "of the edges: the id of the other end"),
+    "left": _option("COLUMN", "of the edges, pairs or neighbors: the id of one end"),
+    "right": _option("COLUMN", "the id of the other end, or of the neighbor"),
     "weight": _option(
         "COLUMN", "how many times each row counts; in a graph, the weight of an edge"
     ),
     "distance": _option(
-        "NAME", "euclidean (default), sqeuclidean, cityblock, chebyshev, minkowski, cosine"
+        "NAME",
+        "euclidean (default), sqeuclidean, cityblock, chebyshev, minkowski, cosine; of --pairs or "
+        "--neighbors, the column of the distances",
     ),
     "p": _number("order of minkowski; default 2"),
     "center": _option("NAME", "center of a cluster: mean (default), median"),
@@ -122,7 +136,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "NAME", "with --noise, what noise counts as: cluster, drop (not at all), singletons"
     ),
     "missing": _option(
-        "NAME", "what to do with a NULL coordinate: error (default), drop (leave the point out)"
+        "NAME",
+        "what to do with a NULL coordinate, or a missing pair: error (default), drop (leave the "
+        "point out)",
     ),
     "threshold": _number(
         "share of a cluster's ids that links it to a cluster of the other run; default 0.5"
@@ -163,6 +179,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "random_state": _number("seed of the sample; default 0"),
     "generalized": _switch(
         "store_true", "with gdi_11 to gdi_63, which need the distances of all pairs"
+    ),
+    "perplexity": _number(
+        "effective number of neighbors in lisi; default: a third of their number"
     ),
     "n_neighbors": _number("neighbors of a point for connectivity; default 10"),
     "max_points": _number("largest number of points in a partition; default 5000"),
@@ -219,7 +238,7 @@ class Options:
     #: The reports of the command, and the value of --show that chooses one.
     reports: tuple[Report, ...] = ()
     show: str | None = None
-    #: The values that the user gives for parameters of functions.
+    #: The values that the user gives for parameters of functions, the files of tables among them.
     values: Mapping[str, Any] = field(default_factory=dict)
     name: str | None = None
     engine: str | None = None
@@ -236,7 +255,7 @@ class Options:
         """Return the options that argparse parsed; `scratch` is a folder for temporary files."""
         given = {name: value for name, value in vars(parsed).items() if value is not None}
         del given["command"]
-        files = [given.pop(name) for name in INPUTS if name in given]
+        files = [given[name] for name in INPUTS if name in given]
         own = {x.name: given.pop(x.name) for x in fields(cls) if x.name in given}
         return cls(
             scratch=scratch,
@@ -261,8 +280,9 @@ class Options:
     def report(self) -> Report:
         """The report that the command computes: the first one, unless an option selects another."""
         first, *others = self.reports
-        asked_for = (x for x in others if x.option in self.values or x.variant == self.show)
-        return next(asked_for, first)
+        if first.show:
+            return next((x for x in others if x.variant == self.show), first)
+        return next((x for x in others if x.option in self.values), first)
 
     def call(self, report: Report, **arguments: Any) -> Call:
         """Return the Call for a report, with `arguments`, or else the options, or the defaults."""

@@ -89,7 +89,12 @@ def _report_degenerate_rows(report: Report, key: str | int, **options: bool) -> 
     if "edges" in tables:
         tables["frame"] = pl.LazyFrame([row, row | {"id": 2 * key}])
         tables["edges"] = rows.select(left=pl.col("id").shift(), right="id")
+    # A point has no pairs, and no neighbors.
+    for name in tables.keys() & {"pairs", "neighbors"}:
+        tables[name] = rows.select(left="id", right="id", d=pl.lit(0.0))
     columns = {name: name for name in ("label", "cluster", "id", "run", "k", "left", "right")}
+    if len(report.inputs) > 1:
+        columns["distance"] = "d"
     vectors = {name: ["vector"] for name in ("vector", "columns")}
     arguments = {**columns, **vectors, "clusters": ["cluster"], "reference": key}
     arguments["labels_are_sample"] = "records"

@@ -102,10 +102,12 @@ def render_table(
 
 def _render_heading(files: Sequence[str], report: Report, arguments: Mapping[str, Any]) -> str:
     """Return the lines above the table: the input files and the options of the heading."""
-    # A weight is named only if there is one.
-    missing = "weight" if arguments.get("weight") is None else None
+    # These are named only if they are given.
+    missing = {x for x in ("weight", "distance", "perplexity") if arguments.get(x) is None}
     first, *more = (
-        escape_controls(", ".join(_format_option(x, arguments[x]) for x in names if x != missing))
+        escape_controls(
+            ", ".join(_format_option(x, arguments[x]) for x in names if x not in missing)
+        )
         for names in report.heading
     )
     names = ["standard input" if file == "-" else file for file in files]

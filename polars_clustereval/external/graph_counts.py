@@ -126,7 +126,12 @@ def _read_edges(frame: object, columns: GraphColumns, keys: dict[str, str]) -> p
     """
     lazy, edge_name = check_is_frame(frame, columns.edge_name), columns.edge_name
     names = lazy.collect_schema().names()
-    check_column_names(list(keys.values()), f"{edge_name}: partition_by", names)
+    try:
+        check_column_names(list(keys.values()), f"{edge_name}: partition_by", names)
+    except ClusterEvalError as error:
+        raise ClusterEvalError(
+            f"{error}; the table of {edge_name} needs the partition columns, too"
+        ) from error
     ends = {"left": columns.left, "right": columns.right}
     values = [*key_columns(keys), *(check_groupable(lazy, x, name) for name, x in ends.items())]
     if columns.weight is None:

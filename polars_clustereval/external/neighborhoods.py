@@ -711,10 +711,11 @@ def neighborhood_report(
         - n_dropped_neighbors: the number of rows of `neighbors` with an id that has no cluster.
         - n_duplicate_neighbors: the number of rows of `neighbors` that repeat a neighbor.
         - n_without_neighbors: the number of ids without neighbors.
-        - neighbor_purity, balanced_purity, inverse_simpson, lisi: the mean of the scores in
+        - neighbor_purity (range [0, 1], best high), balanced_purity (range [0, 1], best high),
+          inverse_simpson (range [1, inf)), lisi (range [1, inf)): the mean of the scores in
           neighborhood_samples.
-        - kbet_acceptance_rate, connectivity, normalized_connectivity: as in neighborhood_clusters,
-          for all ids.
+        - kbet_acceptance_rate (range [0, 1]), connectivity (range [0, inf), best 0),
+          normalized_connectivity (range [0, 1], best 0): as in neighborhood_clusters, for all ids.
         - mean_component_share (range (0, 1], best high): the mean of largest_component_share in
           neighborhood_clusters, which is the graph connectivity of scib.
         - cvnn_separation (range [0, 1], best low): the separation of CVNN, the largest mean share

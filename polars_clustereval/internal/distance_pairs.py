@@ -640,8 +640,8 @@ def silhouette_samples_from_distances(
     distance : str or Expr
         The column of `pairs` with the distance, a finite number >= 0.
     partition_by : str, Expr or sequence of these, optional
-        Columns in both frames that define the groups to evaluate separately. Only the pairs of
-        points in the same partition are used. NULL is also a partition.
+        Columns that define the groups to evaluate separately. `pairs` needs these columns, too: a
+        pair belongs to two points of its own partition. NULL is also a partition.
     noise : object, optional
         The cluster value that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
@@ -1071,7 +1071,8 @@ def distances_from_matrix(
     ------
     ClusterEvalError
         If the matrix has another shape, if it is not symmetric, if a distance is negative or not
-        finite, if a number on the diagonal is not 0, or if the number of ids is not n.
+        finite, if a number on the diagonal is not 0, or if ids is not a sequence of n different
+        ids.
 
     Examples
     --------
@@ -1097,10 +1098,37 @@ def distances_from_matrix(
             f"matrix: expected finite numbers >= 0, got {pairs[first]} for the points {i[first]} "
             f"and {j[first]}, counted from 0"
         )
-    names = pl.Series(np.arange(n)) if ids is None else pl.Series(ids)
+    names = pl.Series(np.arange(n)) if ids is None else _check_matrix_ids(ids, n)
+    return pl.DataFrame({"left": names.gather(i), "right": names.gather(j), "distance": pairs})
+
+
+def _check_matrix_ids(ids: Any, n: int) -> pl.Series:
+    """Return the ids of n points as a Series, or raise an error unless each point has its own."""
+    # A text would be a sequence of letters.
+    given: Any = object() if isinstance(ids, str | bytes) else ids
+    try:
+        names = pl.Series(values=given)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ClusterEvalError(
+            "ids: expected a sequence of ids of one type, in the order of the rows of matrix, got "
+            f"{show_value(ids)}; pass a list or a Series"
+        ) from error
     if len(names) != n:
         raise ClusterEvalError(f"ids: expected one id for each of {n} points, got {len(names)}")
-    return pl.DataFrame({"left": names.gather(i), "right": names.gather(j), "distance": pairs})
+    if names.null_count():
+        raise ClusterEvalError(
+            f"ids: expected an id for each point, got NULL {names.null_count()} times; leave out "
+            "ids to number the points from 0"
+        )
+    counts = names.alias("id").to_frame().group_by("id", maintain_order=True).len()
+    repeated = counts.filter(pl.col("len") > 1)
+    if repeated.height:
+        name, times = repeated.row(0)
+        raise ClusterEvalError(
+            f"ids: expected different ids, got {times} points with id {show_value(name)}; give "
+            "each point an id of its own"
+        )
+    return names
 
 
 def _upper_triangle(d: Floats, i: Integers, j: Integers) -> Floats:

@@ -31,12 +31,13 @@ from polars_clustereval.base.findings import (
     sort_findings,
     whole_above,
 )
-from polars_clustereval.base.frames import join_partitions, to_user_frame
+from polars_clustereval.base.frames import join_partitions, map_whole, to_user_frame
 from polars_clustereval.base.growth import SILHOUETTES
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
 from .centroids import check_point_options
+from .distances import LongVectors
 from .report import internal_cluster_report
 from .silhouette import silhouette_clusters
 from .states import cluster_states
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
+    from .centroids import Points
     from .distances import DistanceName
     from .point_silhouettes import MeansMethod
     from .vectors import Missing, Vector
@@ -107,6 +109,11 @@ def internal_findings(
 
         - no_rows, unnamed_noise, unknown_noise, all_singletons, dropped_rows, noise_rows,
           one_cluster and giant_cluster, which have the same meaning as in external_findings.
+        - distance_matrix: there are as many coordinates as rows, and the vectors look like the rows
+          of a matrix of distances, in any order: each has a 0 and no negative number, at most half
+          of all numbers are 0, and the sums and maxima of the rows are those of the coordinates.
+          Such a matrix belongs into silhouette_score_from_distances, as a table of pairs. In such a
+          partition, low_silhouette and close_clusters are not reported. n is the number of rows.
         - cluster_coordinate: a coordinate, numbered from 1, has one value in each cluster, and no
           two clusters share a value, while other coordinates vary within clusters. The coordinate
           may be made from the clusters. Like dominant coordinates, these are not reported for
@@ -184,10 +191,10 @@ def internal_findings(
     states = pass_arguments_to(cluster_states, **others)
     is_scaled = distance.lower() == "cosine" or weights is not None
     names = check_vector(lazy, vector, pl.lit(True), missing).names
+    matrices = find_distance_matrices(points).rename(points.keys)
+    is_sampled, states = method == "sample", None if is_scaled else states
     ordered = findings_of_reports(
-        PointReports(
-            counts, clusters, silhouettes, None if is_scaled else states, method == "sample", names
-        ),
+        PointReports(counts, clusters, silhouettes, states, matrices, is_sampled, names),
         by,
         noise=noise,
         noise_as=noise_as,
@@ -209,6 +216,8 @@ class PointReports(NamedTuple):
     skip silhouettes."""
     states: pl.LazyFrame | None
     """The result of cluster_states, or None to skip the findings on coordinates."""
+    matrices: pl.LazyFrame
+    """The result of find_distance_matrices."""
     is_sampled: bool = False
     """Whether the silhouettes are estimated from a sample."""
     names: tuple[str, ...] = ()
@@ -235,12 +244,19 @@ def findings_of_reports(
         findings.append(_report_dominant_coordinates(dominant, by, reports.names))
         findings.append(_find_cluster_coordinates(reports.states, by, reports.names))
         measured = join_partitions(measured, by, dominant.select(*by, "places"), how="left")
+    findings.append(_report_distance_matrices(reports.matrices, by))
     if "zeros" in row_counts.collect_schema():
         findings.append(_find_zero_vectors(row_counts, by))
     is_unscaled = pl.lit(False) if reports.states is None else pl.col("places").is_not_null()
-    # Silhouettes that say something of their cluster: not of a column or a point.
+    measured = join_partitions(measured, by, reports.matrices, how="left")
+    # Silhouettes that say something of their cluster: not of a column or a point, and not of rows
+    # of distances.
     low = measured.filter(
-        pl.col("n") > 1, pl.col("upper") < LOW_SILHOUETTE, ~pl.col("is_distorted"), ~is_unscaled
+        pl.col("n") > 1,
+        pl.col("upper") < LOW_SILHOUETTE,
+        ~pl.col("is_distorted"),
+        ~is_unscaled,
+        pl.col("n_square").is_null(),
     )
     findings += [
         _find_low_silhouettes(low, by),
@@ -401,6 +417,103 @@ def _find_zero_vectors(row_counts: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
             count_as_text(n, "vector"),
             word_for(n, "is zero: its", "are zero: their"),
         ),
+    )
+
+
+def may_be_square() -> pl.Expr:
+    """Return whether a row of internal_report tells of about as many rows as coordinates."""
+    most = pl.sum_horizontal("n", "n_dropped", "n_noise")
+    return (pl.col("n_dims") > 3) & pl.col("n_dims").is_between(pl.col("n"), most)
+
+
+def find_distance_matrices(points: Points) -> pl.LazyFrame:
+    """Return one row per partition: n_square, if its vectors look like the rows of distances.
+
+    n_square is the number of rows and of coordinates, or NULL. Vectors are read only in partitions
+    with about as many rows as coordinates; see internal_findings for the other conditions.
+    """
+    keys = points.partition_keys
+    schema = points.rows.select(*keys, n_square=pl.lit(0, pl.Int64)).collect_schema()
+
+    def find(counts: pl.DataFrame) -> pl.DataFrame:
+        """Return the partitions of row_counts, with the columns of `schema`."""
+        parts = counts.with_row_index("part").with_columns(n_square="n_dims")
+        candidates = parts.filter(may_be_square()).select("part", *keys, "n_square")
+        found = _find_square(points, candidates) if candidates.height else []
+        is_found = pl.col("part").is_in(found)
+        return parts.with_columns(n_square=pl.when(is_found).then("n_dims")).select(schema.names())
+
+    return map_whole(points.row_counts, find, schema)
+
+
+def _find_square(points: Points, parts: pl.DataFrame) -> list[int]:
+    """Return the numbers `part` of those `parts` whose vectors look like rows of distances."""
+    form, keys = points.form, points.partition_keys
+    raw = [x.cast(pl.Float64) for x in form.coordinates("raw_x")]
+    if isinstance(form, LongVectors):
+        raw = [pl.col("raw_x").cast(pl.List(pl.Float64))]
+    x, n = pl.col("x"), pl.col("n_square").first()
+    rows = points.rows.filter("has_vector").select(*keys, x=pl.concat_list(raw))
+    # A row without its first coordinate lacks a vector, or raises an error if it is scored.
+    rows = join_partitions(rows, keys, parts.lazy()).filter(
+        x.list.first().is_not_null(), x.list.len() == pl.col("n_square")
+    )
+    facts = rows.select(
+        "part",
+        "n_square",
+        total=x.list.sum(),
+        most=x.list.max(),
+        least=x.list.min(),
+        n_zeros=x.list.count_matches(0.0).cast(pl.Int64),
+    ).collect(engine="streaming")
+    is_square = (
+        (pl.len() == n)
+        & (pl.col("least").min() == 0)
+        & (pl.col("least").max() == 0)
+        & (2 * pl.col("n_zeros").sum() <= n * n)
+    )
+    square = facts.group_by("part").agg(is_square=is_square).filter("is_square").select("part")
+    if square.is_empty():
+        return []
+    entries = rows.join(square.lazy(), on="part", how="semi").select(
+        "part", "x", place=pl.int_ranges(x.list.len())
+    )
+    sums = entries.explode("x", "place").group_by("part", "place").agg(total=x.sum(), most=x.max())
+    tables = (facts.join(square, on="part", how="semi"), sums.collect(engine="streaming"))
+    # Sums and maxima are sorted independently of each other.
+    each = [pl.col(name).sort().over("part") for name in ("total", "most")]
+    of_rows, of_columns = (table.sort("part").select("part", *each) for table in tables)
+    # The order of sums differs, so that their rounding errors do.
+    is_same = pl.all_horizontal(
+        (of_rows[name] - pl.col(name)).abs() <= 1e-9 * pl.col(name) for name in ("total", "most")
+    )
+    compared = of_columns.with_columns(is_same=is_same)
+    return (
+        compared.group_by("part").agg(pl.col("is_same").all()).filter("is_same")["part"].to_list()
+    )
+
+
+def distance_matrix_as_text() -> pl.Expr:
+    """Return what to know about the n_square vectors of find_distance_matrices as text."""
+    return pl.format(
+        "the vectors of {} points have {} coordinates and look like the rows of a matrix of "
+        "distances, but scores of vectors are not those of distances: make a table of pairs, with "
+        "distances_from_matrix in Python or UNPIVOT in SQL, for silhouette_score_from_distances",
+        "n_square",
+        "n_square",
+    )
+
+
+def _report_distance_matrices(matrices: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the findings about vectors that look like the rows of a matrix of distances."""
+    return make_finding(
+        matrices.filter(pl.col("n_square").is_not_null()),
+        by,
+        -2,
+        "distance_matrix",
+        severity="problem",
+        n=pl.col("n_square"),
+        finding=distance_matrix_as_text(),
     )
 
 

@@ -39,21 +39,28 @@ if TYPE_CHECKING:
 _PRODUCT_TOLERANCE = 1e-9
 
 
-def _check_sizes(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.LazyFrame:
+def _check_rows(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.LazyFrame:
     """Return the points `rows` with checks that run before any distances are computed."""
 
-    def check_size(largest: pl.DataFrame) -> None:
-        """Raise an error if the largest partition, if any, has more than max_points points."""
-        n = largest.item() or 0
+    def check_facts(facts: pl.DataFrame) -> None:
+        """Raise an error if a partition has more than max_points points, or if an id is NULL."""
+        n, n_missing = facts.row(0)
         if n > max_points:
             raise ClusterEvalError(
                 f"max_points: expected at most {max_points} points in a partition, got {n} "
                 f"({n * (n - 1) // 2} pairs); raise max_points, or take the neighbors from an "
                 "index such as that of vss or faiss"
             )
+        if n_missing:
+            raise ClusterEvalError(
+                f"id: expected a value in every row, got NULL in {n_missing} rows; leave out these "
+                "rows, or leave out id to number the rows from 0"
+            )
 
-    largest = points.row_counts.select(pl.col("n").max())
-    return raise_on_collect(points.with_fault_check(rows), largest, check_size)
+    largest = points.row_counts.select(pl.col("n").max().fill_null(0))
+    missing = points.kept_rows.select(pl.col("id").null_count())
+    facts = pl.concat([largest, missing], how="horizontal")
+    return points.with_id_check(raise_on_collect(points.with_fault_check(rows), facts, check_facts))
 
 
 def _nearest_of(part: Partition, points: Points, n_neighbors: int) -> pl.DataFrame:
@@ -123,7 +130,8 @@ def nearest_neighbors(
         The points, one per row. A LazyFrame is read when you collect the result. All points are in
         memory, together with the distances of a block of points.
     id : str or Expr, optional
-        Identifier of the point. The default is the row number in the frame, counted from 0.
+        Identifier of the point, which must not be NULL, or occur twice in a partition. The default
+        is the row number in the frame, counted from 0.
     n_neighbors : int
         Number of neighbors of each point. Must be at least 1. If there are fewer other points in
         the partition, all of them are neighbors.
@@ -142,7 +150,8 @@ def nearest_neighbors(
     Raises
     ------
     ClusterEvalError
-        For the same reasons as internal_report, and if a partition has more than max_points points.
+        For the same reasons as internal_report, if a partition has more than max_points points, and
+        if an id is NULL or occurs twice in a partition.
 
     Notes
     -----
@@ -180,7 +189,7 @@ def nearest_neighbors(
         schema,
         ["id"],
         prefix="raw_x",
-        checked=partial(_check_sizes, points=points, max_points=max_points),
+        checked=partial(_check_rows, points=points, max_points=max_points),
     )
     rows = rows.select(*points.keys, *columns).sort(*points.keys, "id", "rank", nulls_last=True)
     return to_user_frame(frame, rows, points.keys)

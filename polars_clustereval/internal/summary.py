@@ -17,7 +17,14 @@ from polars_clustereval.base.text_frame import show_whole_texts
 
 from .centroids import check_point_options
 from .distances import LongVectors
-from .findings import dominant_as_text, farness_of, find_dominant_coordinates, is_distorted
+from .findings import (
+    distance_matrix_as_text,
+    dominant_as_text,
+    farness_of,
+    find_distance_matrices,
+    find_dominant_coordinates,
+    is_distorted,
+)
 from .report import report_of_clusters
 from .scatter import internal_scores
 from .two_passes import read_points_in_two_passes
@@ -113,6 +120,8 @@ def internal_summary(
     rows = remark_on_noise(rows, names, counts, clusters, noise=noise, unit="point")
     if points.distance.name != "cosine" and weights is None:
         rows = _remark_on_coordinates(rows, points)
+    found = find_distance_matrices(points).select(*names, remark=distance_matrix_as_text())
+    rows = put_remark(rows, names, "n_dims", found)
     summary = rows.sort(*names, "place", nulls_last=True).select(*names, *_LONG_COLUMNS)
     return show_whole_texts(to_user_frame(frame, summary, points.keys))
 

@@ -52,6 +52,7 @@ def percent(share: float) -> str:
 _ALONE = (
     *("unnamed_noise_label", "all_singletons", "unique_labels", "fractional_labels"),
     *("placeholder_label", "same_partition", "dominant_coordinate", "zero_vectors"),
+    "distance_matrix",
 )
 #: Up to this number of findings of the same kind, each gets a sentence; more are combined into one
 #: sentence.

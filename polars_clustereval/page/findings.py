@@ -22,6 +22,7 @@ from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.findings import (
     PointReports,
     findings_of_reports,
+    may_be_square,
     noise_of_findings,
 )
 
@@ -283,21 +284,26 @@ def _list_findings(
         if distance.lower() != "cosine" and "weights" not in options.values:
             states = compute(options.call(_STATES, **marked)).lazy()
         vector = read_arguments(source, options.call(REPORTS["internal"]))["vector"]
+        counts = found["internal_report"]
+        # No table of the page counts zero vectors, for which exact silhouettes take linear time, or
+        # recognizes rows of distances, which are as few as their coordinates.
+        is_read = distance.lower() == "cosine" or counts.select(may_be_square()).item()
+        exact = {"method": "exact", "sample_size": None, "reference_size": None}
+        whole = compute(options.call(REPORTS["findings-vector"], **exact)) if is_read else None
+        n_square = [] if whole is None else whole.filter(code="distance_matrix")["n"].to_list()
         reports = PointReports(
-            counts=found["internal_report"].lazy(),
+            counts=counts.lazy(),
             clusters=clusters.lazy(),
             silhouettes=None if silhouettes is None else silhouettes.lazy(),
             states=states,
+            matrices=pl.LazyFrame({"n_square": n_square or [None]}, {"n_square": pl.Int64}),
             is_sampled=_has_sample(options),
             names=tuple(vector) if len(vector) > 1 else (),
         )
         noise = options.call(REPORTS["internal"]).arguments.get("noise")
         rows = findings_of_reports(reports, [], noise=noise, noise_as=noise_as, distance=distance)
         tables.append(rows.collect())
-        if distance.lower() == "cosine":
-            # No table of the page counts these vectors. Exact silhouettes take linear time here.
-            exact = {"method": "exact", "sample_size": None, "reference_size": None}
-            whole = compute(options.call(REPORTS["findings-vector"], **exact))
+        if whole is not None:
             tables.append(whole.filter(code="zero_vectors"))
     return tables
 

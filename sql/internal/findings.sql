@@ -123,6 +123,76 @@ CREATE OR REPLACE MACRO clustereval._dominant_as_text(places, n_dims, names, sha
     ' columns that were clustered on, such as scaled ones'
   );
 
+-- One row per partition whose vectors look like the rows of a matrix of distances, in any order:
+-- partition_key and n, the number of rows and of coordinates. As many rows as coordinates have a
+-- vector, the least coordinate of each row is 0, at most half of all coordinates are 0, and the
+-- sums and maxima of the rows are those of the coordinates. vectors has a row per row of the table,
+-- with partition_key and vector; counts has a row per partition, with partition_key, n, n_dropped,
+-- n_noise and n_dims. Vectors are read only in partitions with about as many rows as coordinates.
+CREATE OR REPLACE MACRO clustereval._distance_matrices(vectors, counts) AS TABLE
+  WITH candidates AS MATERIALIZED (
+    SELECT partition_key, n_dims
+    FROM query_table(counts)
+    WHERE n_dims > 3 AND n_dims BETWEEN n AND n + n_dropped + n_noise
+  ),
+  -- A row without its first coordinate lacks a vector, or raises an error if it is scored.
+  given AS NOT MATERIALIZED (
+    SELECT own.partition_key, own.vector, one.n_dims
+    FROM query_table(vectors) AS own
+    JOIN candidates AS one ON one.partition_key IS NOT DISTINCT FROM own.partition_key
+    WHERE own.vector[1] IS NOT NULL AND len(own.vector) = one.n_dims
+  ),
+  row_facts AS MATERIALIZED (
+    SELECT
+      partition_key, n_dims,
+      list_sum(vector) AS total, list_max(vector) AS most, list_min(vector) AS least,
+      len(list_filter(vector, lambda x: x = 0)) AS n_zeros
+    FROM given
+  ),
+  square AS MATERIALIZED (
+    SELECT partition_key
+    FROM row_facts
+    GROUP BY partition_key, n_dims
+    HAVING COUNT(*) = n_dims AND MIN(least) = 0 AND MAX(least) = 0
+      AND 2 * SUM(n_zeros) <= n_dims * n_dims
+  ),
+  entries AS NOT MATERIALIZED (
+    SELECT own.partition_key, generate_subscripts(own.vector, 1) AS place, unnest(own.vector) AS d
+    FROM given AS own
+    JOIN square ON square.partition_key IS NOT DISTINCT FROM own.partition_key
+  ),
+  sums AS (
+    SELECT partition_key, TRUE AS is_row, total, most FROM row_facts
+    UNION ALL
+    SELECT partition_key, FALSE, SUM(d), MAX(d) FROM entries GROUP BY partition_key, place
+  ),
+  ordered AS (
+    SELECT
+      partition_key,
+      list(total ORDER BY total ASC NULLS LAST) FILTER (is_row) AS row_totals,
+      list(total ORDER BY total ASC NULLS LAST) FILTER (NOT is_row) AS totals,
+      list(most ORDER BY most ASC NULLS LAST) FILTER (is_row) AS row_maxima,
+      list(most ORDER BY most ASC NULLS LAST) FILTER (NOT is_row) AS maxima
+    FROM sums
+    GROUP BY partition_key
+  )
+  SELECT partition_key, CAST(len(totals) AS BIGINT) AS n
+  FROM ordered
+  -- The order of sums differs, so that their rounding errors do. Without totals, it is not square.
+  WHERE len(list_filter(
+    range(1, len(totals) + 1),
+    lambda i: abs(row_totals[i] - totals[i]) > 1e-9 * totals[i]
+      OR abs(row_maxima[i] - maxima[i]) > 1e-9 * maxima[i]
+  )) = 0;
+
+-- What to know about vectors that are the rows of a matrix of distances between n points, as text.
+CREATE OR REPLACE MACRO clustereval._distance_matrix_as_text(n) AS
+  concat(
+    'the vectors of ', n, ' points have ', n, ' coordinates and look like the rows of a matrix of',
+    ' distances, but scores of vectors are not those of distances: make a table of pairs, with',
+    ' distances_from_matrix in Python or UNPIVOT in SQL, for silhouette_score_from_distances'
+  );
+
 -- How many times as far as the points on average the farthest is from the center of a cluster.
 CREATE OR REPLACE MACRO clustereval._farness(max_distance, mean_distance, distance) AS
   CASE
@@ -242,7 +312,18 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     FROM clustereval._dominant_coordinates(__ce_distorted)
     WHERE lower(distance) <> 'cosine' AND weights IS NULL
   ),
-  -- Silhouettes that say something of their cluster: not of a column or a point.
+  __ce_dims AS (
+    SELECT
+      partition_key,
+      SUM(n) AS n, SUM(n_dropped) AS n_dropped, SUM(n_noise) AS n_noise, MAX(len(mean)) AS n_dims
+    FROM __ce_groups
+    GROUP BY partition_key
+  ),
+  __ce_matrices AS MATERIALIZED (
+    SELECT * FROM clustereval._distance_matrices(__ce_rows, __ce_dims)
+  ),
+  -- Silhouettes that say something of their cluster: not of a column or a point, and not of rows of
+  -- distances.
   __ce_low AS (
     SELECT
       *,
@@ -252,6 +333,10 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     WHERE n > 1 AND upper < clustereval._low_silhouette() AND NOT is_distorted
       AND NOT EXISTS (
         FROM __ce_dominant AS one
+        WHERE one.partition_key IS NOT DISTINCT FROM __ce_distorted.partition_key
+      )
+      AND NOT EXISTS (
+        FROM __ce_matrices AS one
         WHERE one.partition_key IS NOT DISTINCT FROM __ce_distorted.partition_key
       )
   ),
@@ -270,6 +355,11 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     FROM clustereval._findings_on_sizes(
       __ce_row_counts, __ce_sizes, noise, 'point', 'vector'
     ) AS one
+    UNION ALL
+    SELECT
+      partition_key, -2, 'problem', 'distance_matrix', NULL, NULL, NULL, n, NULL,
+      clustereval._distance_matrix_as_text(n)
+    FROM __ce_matrices
     UNION ALL
     SELECT
       partition_key, -1, 'problem', 'cluster_coordinate', NULL, NULL, coordinate, n, NULL,

@@ -16,6 +16,17 @@ CREATE OR REPLACE MACRO clustereval._check_max_neighbors(n, max_points) AS
     ELSE TRUE
   END;
 
+-- No row. Raises an error if the id of a point is NULL, or occurs twice in a partition.
+CREATE OR REPLACE MACRO clustereval._check_neighbor_ids(points) AS TABLE
+  SELECT CAST(error(concat(
+    'id: expected a value in every row, got NULL in ', n, ' rows; leave out these rows, or leave ',
+    'out id to number the rows from 0'
+  )) AS BOOLEAN) AS valid
+  FROM (SELECT COUNT(*) AS n FROM query_table(points) WHERE id IS NULL) AS missing
+  WHERE n > 0
+  UNION ALL
+  SELECT valid FROM clustereval._check_ids(points);
+
 -- One row per point and neighbor: row_no of the point, and found, a struct of key (the rank key of
 -- the distance), other_id, other_row_no and distance. In a tie, the lower id is nearer, and then
 -- the earlier row. points has row_no, id, partition_no and point.
@@ -92,13 +103,19 @@ CREATE OR REPLACE MACRO clustereval.nearest_neighbors(
     FROM __ce_clusters AS one
     WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   ),
-  __ce_places AS MATERIALIZED (
+  __ce_numbered AS MATERIALIZED (
     SELECT
       point.partition_key, one.number AS partition_no, point.row_no, point.point,
+      point.has_default_id,
       clustereval._row_id(point.id, point.row_no - 1, point.has_default_id) AS id
     FROM __ce_points AS point
     JOIN __ce_clusters AS one ON one.partition_key IS NOT DISTINCT FROM point.partition_key
     WHERE point.kept AND (SELECT fits FROM __ce_size_check)
+  ),
+  __ce_id_check AS (SELECT * FROM clustereval._check_neighbor_ids(__ce_numbered)),
+  __ce_places AS MATERIALIZED (
+    SELECT * FROM __ce_numbered
+    WHERE COALESCE((SELECT MIN(valid) FROM __ce_id_check), TRUE)
   )
   SELECT
     place.partition_key,

@@ -19,6 +19,12 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
       tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as, missing
     )
   ),
+  __ce_vectors AS NOT MATERIALIZED (
+    SELECT own.partition_key, own.vector
+    FROM clustereval._points(
+      tbl, vector, cluster, 'euclidean', 2, NULL, partition_by, NULL, 'cluster', missing
+    ) AS own
+  ),
   __ce_columns AS (
     SELECT
       clustereval._coordinate_names(
@@ -34,6 +40,9 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
     FROM (SELECT partition_key, unnest(states) AS state FROM __ce_report)
   ),
   dominant AS (SELECT * FROM clustereval._dominant_coordinates(states)),
+  matrices AS MATERIALIZED (
+    SELECT * FROM clustereval._distance_matrices(__ce_vectors, __ce_report)
+  ),
   remarked_report AS (
     SELECT
       report.*,
@@ -42,6 +51,7 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
           report.noise_names, report.n, SUM(report.n_noise) OVER (), noise
         ),
         'n_dims': CASE
+          WHEN matrices.n IS NOT NULL THEN clustereval._distance_matrix_as_text(matrices.n)
           WHEN len(dominant.places) > 0 AND lower(distance) <> 'cosine' AND weights IS NULL
           THEN clustereval._dominant_as_text(
             dominant.places, dominant.n_dims, __ce_names, dominant.share
@@ -50,6 +60,7 @@ CREATE OR REPLACE MACRO clustereval.internal_summary(
       } AS remarks
     FROM __ce_report AS report
     LEFT JOIN dominant ON dominant.partition_key IS NOT DISTINCT FROM report.partition_key
+    LEFT JOIN matrices ON matrices.partition_key IS NOT DISTINCT FROM report.partition_key
     CROSS JOIN __ce_columns
   ),
   entries AS (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -104,6 +105,19 @@ def test_placeholders_and_zero_vectors_once(
         assert markdown.count(text[4:30]) == 1
     markdown = page(run, path, *options)
     assert "vectors are zero" not in markdown
+
+
+@pytest.mark.parametrize("options", [(), ("--distance", "cosine"), ("--partition-by", "part")])
+def test_rows_of_distances_once(run: Run, tmp_path: Path, options: tuple[str, ...]) -> None:
+    x = np.random.default_rng(0).normal(size=20)
+    matrix = abs(x[:, None] - x)
+    frame = pl.DataFrame({"vector": matrix.tolist(), "cluster": [0, 1] * 10, "part": 1})
+    path = write_input(frame, tmp_path / "rows.parquet")
+    call = ("report", path, "--vector", "vector", "--cluster", "cluster", *options)
+    markdown = run(*call).replace("`", "").replace("\\", "")
+    words = "🔴 The vectors of 20 points have 20 coordinates and look like the rows of a matrix of"
+    assert markdown.count(words) == 1
+    assert markdown.count("are hardly set apart") == markdown.count("nearer to another") == 0
 
 
 #: A fault of a clustering, and what the page says of it, in words that no clean page has.

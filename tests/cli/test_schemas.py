@@ -33,6 +33,9 @@ pytestmark = pytest.mark.gate
 ALSO_VALID = {
     "external-confidence": ["entity-resolution-labels-are-sample"],
     "transitions-ids": ["transitions-affected"],
+    # From a table of distances, the columns are the same.
+    **{name: [f"{name}-pairs"] for name in ("silhouette", "samples", "dunn", "pairwise")},
+    **{f"{name}-pairs": [name] for name in ("silhouette", "samples", "dunn", "pairwise")},
 }
 SMALL = pl.DataFrame(
     {
@@ -76,9 +79,12 @@ def arguments(name: str, file: Path) -> tuple[str | Path, ...]:
     columns |= {x: x for x in ("id", "run") if x in report.required}
     files: list[str | Path] = [file]
     if len(report.inputs) == 2:
-        columns |= {"id": "row", "left": "row", "right": "after"}
-        is_graph = "left" in report.required
-        files += ["--edges"] * is_graph + [write_night_after(file)]
+        table = report.inputs[1].parameter
+        columns |= {"id": "row", "left": "row", "right": "after", "distance": "d"}
+        if table in ("pairs", "neighbors"):
+            files += [f"--{table}", write_pairs(file)]
+        else:
+            files += ["--edges"] * (table == "edges") + [write_night_after(file)]
     given = [f"--{key}={value}" for key, value in columns.items() if key in report.defaults]
     return (REPORTS[name].command, *files, *given, *options_of(name))
 
@@ -96,9 +102,21 @@ def write_night_after(file: Path) -> Path:
     return path
 
 
+def write_pairs(file: Path) -> Path:
+    """All pairs of rows of each partition, in both directions, with a distance."""
+    path, frame = file.with_name("pairs.parquet"), pl.read_parquet(file)
+    added = [name for name in frame.columns if name not in SMALL.columns]
+    keys = added if "case" in added else ["day", *added] if added else []
+    rows = frame.select("row", *keys)
+    others = rows.rename({"row": "after"})
+    pairs = rows.join(others, on=keys, nulls_equal=True) if keys else rows.join(others, how="cross")
+    pairs.with_columns(d=(pl.col("row") - pl.col("after")).abs()).write_parquet(path)
+    return path
+
+
 def options_of(name: str) -> tuple[str, ...]:
     command, variant = REPORTS[name].command, REPORTS[name].variant
-    if command in ("transitions", "graph", "profile", "matching"):
+    if command in ("transitions", "graph", "neighborhood", "profile", "matching"):
         return ("--show", variant) if variant else ()
     values = {"confidence": "0.9", "labels-are-sample": "by_record"}
     return (f"--{variant}", values[variant]) if variant in values else ()

@@ -608,6 +608,16 @@ def test_bad_options(engine: Engine, table: str, option: dict[str, Any], words: 
         ask(engine, table, *LINE, **option)
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_pairs_without_the_partition_columns(table: str) -> None:
+    """In SQL, the binder raises the error, which names the column."""
+    points, pairs = LINE
+    words = "pairs: partition_by: column 'run' not found; columns: .*; the table of pairs needs the"
+    columns = ("id", "cluster", pairs, "left", "right", "distance")
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        getattr(ce, table)(points.with_columns(run=1), *columns, partition_by="run")
+
+
 # ----------------------------------------------------------------------------------------------
 # Matrices
 # ----------------------------------------------------------------------------------------------
@@ -651,6 +661,17 @@ def test_rounding_errors_of_a_matrix_are_no_fault() -> None:
         (-MATRIX, None, "matrix: expected finite numbers >= 0, got -1.0 for the points 0 and 1, c"),
         ([1.0, 2.0, np.nan], None, "expected finite numbers >= 0, got nan for the points 1 and 2"),
         (MATRIX, ["a"], "ids: expected one id for each of 3 points, got 1"),
+        (MATRIX, {7}, "ids: expected a sequence of ids of one type, in the order of the rows of m"),
+        (MATRIX, 7, "the rows of matrix, got 7; pass a list or a Series"),
+        (MATRIX, "abc", "the rows of matrix, got abc; pass a list or a Series"),
+        (MATRIX, [1, "a", 2], "the rows of matrix, got [1, a, 2]; pass a list or a Series"),
+        (MATRIX, ["b", "a", "b"], "ids: expected different ids, got 2 points with id b; give each"),
+        (MATRIX, [[1], [1], [1]], "ids: expected different ids, got 3 points with id [1]; give "),
+        (
+            MATRIX,
+            ["a", None, None],
+            "ids: expected an id for each point, got NULL 2 times; leave o",
+        ),
     ],
 )
 def test_bad_matrices(matrix: Any, ids: Any, words: str) -> None:

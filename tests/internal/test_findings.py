@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import silhouette_samples as sklearn_silhouettes
 
 import polars_clustereval as ce
@@ -381,6 +382,102 @@ def test_zero_vectors_of_partitions_and_lists(engine: Engine, dims: int) -> None
         noisy = found_in(engine, frame, "vector", noise=1, noise_as=noise_as, **options)
         [row] = only(noisy, "zero_vectors")
         assert (row["n"], row["value"]) == (1, 1 / total)
+
+
+def distance_rows(n: int = 12, seed: int = 0) -> pl.DataFrame:
+    """The rows of a matrix of distances, in any order, with clusters that have nothing to do."""
+    random = np.random.default_rng(seed)
+    matrix = squareform(pdist(random.normal(size=(n, 2))))[random.permutation(n)]
+    names = [f"d{i}" for i in range(n)]
+    rows = pl.DataFrame(matrix, schema=names, orient="row")
+    return rows.with_columns(cluster=pl.int_range(n) % 3, vector=pl.concat_list(names))
+
+
+def matrix_words(n: int) -> str:
+    return (
+        f"the vectors of {n} points have {n} coordinates and look like the rows of a matrix of "
+        "distances, but scores of vectors are not those of distances: make a table of pairs, with "
+        "distances_from_matrix in Python or UNPIVOT in SQL, for silhouette_score_from_distances"
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_a_distance_matrix(engine: Engine, seed: int) -> None:
+    """Lists, arrays or columns, in any order of the rows; what follows from it is not reported."""
+    frame = distance_rows(seed=seed)
+    found = "problem", "distance_matrix", None, None, None, 12, None, matrix_words(12)
+    array = frame.select("cluster", vector=pl.col("vector").list.to_array(12))
+    small = frame.select("cluster", vector=pl.col("vector").cast(pl.List(pl.Float32)))
+    wide = [f"d{i}" for i in range(12)]
+    for rows, vector in ((frame, "vector"), (array, "vector"), (small, "vector"), (frame, wide)):
+        [row, *more] = found_in(engine, rows, vector)
+        assert tuple(row.values()) == found
+        assert not {"low_silhouette", "close_clusters"} & {other["code"] for other in more}
+    assert only(found_in(engine, frame, "vector", distance="cosine"), "distance_matrix") == [row]
+
+
+@pytest.mark.gate
+def test_a_distance_matrix_of_partitions_and_of_rows_left_out(engine: Engine) -> None:
+    """Rows without a cluster and noise belong to the matrix, and other partitions do not."""
+    frame = distance_rows().with_columns(part=pl.lit("a"))
+    other = distance_rows(12, 1).with_columns(part=pl.lit("b"))
+    other = other.with_columns(vector=pl.col("vector") + pl.col("vector").list.first())
+    rows = pl.concat([frame, other, frame.with_columns(part=pl.lit(None, pl.String))])
+    found = only(found_in(engine, rows, "vector", partition_by="part"), "distance_matrix")
+    assert [(row["part"], row["n"]) for row in found] == [("a", 12), (None, 12)]
+    holes = frame.with_columns(cluster=pl.when(pl.int_range(12) > 1).then("cluster"))
+    assert [row["n"] for row in only(found_in(engine, holes, "vector"), "distance_matrix")] == [12]
+    for noise_as in ("drop", "singletons", "cluster"):
+        noisy = found_in(engine, frame, "vector", noise=2, noise_as=noise_as)
+        assert [row["n"] for row in only(noisy, "distance_matrix")] == [12]
+
+
+def no_matrices() -> dict[str, pl.DataFrame]:
+    """Vectors that lack one mark each of a matrix of distances."""
+    frame = distance_rows()
+    x = pl.col("vector")
+
+    def changed(row: int, place: int, value: float) -> pl.DataFrame:
+        lists = frame["vector"].to_list()
+        lists[row][place] = value
+        return frame.with_columns(vector=pl.Series(lists))
+
+    zero = frame["vector"][0].arg_min()
+    assert zero is not None
+    # Four rows have larger maxima, and two columns, with the same sums as before.
+    other = squareform(np.random.default_rng(6).uniform(1, 2, 66))
+    other[np.ix_([0, 1, 2, 3], [7, 8])] += 0.9 * np.array([[1, -1], [1, -1], [-1, 1], [-1, 1]])
+    counts = np.random.default_rng(5).integers(0, 9, (12, 12)) * (1 - np.eye(12))
+    ones = np.eye(12)[np.random.default_rng(5).permutation(12)]
+    return {
+        "a row less": frame.head(11),
+        "a row twice": pl.concat([frame, frame.head(1)]),
+        "a row without a zero": changed(0, zero, 0.5),
+        "a negative number": changed(0, zero, -0.5),
+        "not symmetric": changed(0, (zero + 1) % 12, 7.5),
+        "other maxima": frame.with_columns(vector=pl.Series(other.tolist())),
+        "counts": frame.with_columns(vector=pl.Series(counts.tolist())),
+        "one-hot": frame.with_columns(vector=pl.Series(ones.tolist())),
+        "similarities": frame.with_columns(vector=1 / (1 + x)),
+        "points": frame.with_columns(vector=x - 1.0),
+        "three points": distance_rows(3),
+    }
+
+
+@pytest.mark.parametrize("name", no_matrices())
+def test_vectors_that_are_no_distances(engine: Engine, name: str) -> None:
+    rows = found_in(engine, no_matrices()[name], "vector")
+    assert only(rows, "distance_matrix") == []
+
+
+@pytest.mark.gate
+def test_the_summary_has_the_same_remark(engine: Engine) -> None:
+    frame = distance_rows().with_columns(part=pl.int_range(12) % 1)
+    other = frame.with_columns(pl.col("vector").list.eval(pl.element() + 1), part=2)
+    for rows, words in ((frame, [matrix_words(12)]), (other, ["coordinates of a point"])):
+        for more in ({}, {"partition_by": "part"}):
+            found = call(engine, "internal_summary", rows, "vector", **more)
+            assert [row["meaning"] for row in found if row["metric"] == "n_dims"] == words
 
 
 def test_ids_as_clusters(engine: Engine) -> None:

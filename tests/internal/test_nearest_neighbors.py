@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -153,3 +154,35 @@ def test_many_blocks() -> None:
     frame = grid(1500, places=40)
     found = ce.nearest_neighbors(frame, VECTOR, "id", n_neighbors=3)
     assert_points(list(found.iter_rows(named=True)), brute(frame, 3), floor=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        ([1, None, 3, None], "id: expected a value in every row, got NULL in 2 rows; leave out"),
+        ([1, 7, 3, 7], "id: expected one row for each id of a partition, got 2 rows with 7"),
+        (["b", "b", "b", "a"], "expected one row for each id of a partition, got 3 rows with b"),
+    ],
+)
+def test_bad_ids(engine: Engine, ids: list[Any], words: str) -> None:
+    frame = pl.DataFrame({"id": ids, "x": [0.0, 1.0, 2.0, 4.0], "y": 0.0, "run": [1, 1, 1, 2]})
+    with fails(engine, words):
+        ask(engine, frame)
+    kept = frame.filter(pl.int_range(pl.len()) >= 2)
+    with fails(engine, "NULL in 1 rows") if None in ids else nullcontext():
+        assert len(ask(engine, kept)) == 2
+
+
+@pytest.mark.gate
+def test_ids_of_several_partitions_and_of_dropped_rows(engine: Engine) -> None:
+    """An id may be in two partitions, and NULL in a row without a vector."""
+    frame = pl.DataFrame(
+        {
+            "id": [1, 2, 1, 2, None],
+            "x": [0.0, 1.0, 2.0, 4.0, None],
+            "y": 0.0,
+            "run": [1, 1, 2, 2, 2],
+        }
+    )
+    rows = ask(engine, frame, partition_by="run", missing="drop")
+    assert [row["distance"] for row in rows] == [1.0, 1.0, 2.0, 2.0]

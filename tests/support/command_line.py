@@ -30,6 +30,8 @@ RUNS = str(EXAMPLES / "digits_runs.parquet")
 NIGHTS = [str(EXAMPLES / "dbt_project" / "nights" / f"2026-03-0{day}.parquet") for day in (1, 2)]
 INVENTORS = str(EXAMPLES / "inventors.parquet")
 MEMBERS, TIES = (str(EXAMPLES / f"karate_{name}.parquet") for name in ("members", "ties"))
+WORDS, WORD_PAIRS = (str(EXAMPLES / f"{name}.csv") for name in ("words", "word_pairs"))
+NEIGHBORS = str(EXAMPLES / "iris_neighbors.parquet")
 SWEEP = str(Path(__file__).parent / "data" / "iris_sweep.parquet")
 KMEANS = ("--label", "species", "--cluster", "kmeans")
 CLUSTER = ("--label", "digit", "--cluster", "cluster")
@@ -55,6 +57,15 @@ _RUN_COLUMNS = ("--id", "id", "--run", "run", "--cluster", "cluster")
 _NIGHT_COLUMNS = ("--id", "id", "--cluster", "cluster")
 _TIES = ("--edges", TIES, "--left", "left", "--right", "right", "--weight", "contexts")
 _GRAPH = (MEMBERS, "--id", "id", "--cluster", "faction", *_TIES)
+#: Calls from a table of distances, and from one of nearest neighbors.
+OF_PAIRS = (
+    *(WORDS, "--id", "word", "--cluster", "cluster", "--pairs", WORD_PAIRS),
+    *("--left", "left", "--right", "right", "--distance", "distance"),
+)
+OF_NEIGHBORS = (
+    *(IRIS, "--id", "id", "--cluster", "kmeans", "--neighbors", NEIGHBORS),
+    *("--left", "id", "--right", "neighbor", "--distance", "distance"),
+)
 #: A call of each table that a command can write, by the name of its schema.
 VARIANT_CALLS = {
     **CALLS,
@@ -74,7 +85,10 @@ VARIANT_CALLS = {
         f"transitions-{show}": (*NIGHTS, *_NIGHT_COLUMNS, "--show", show)
         for show in ("overlaps", "ids", "affected", "drift")
     },
+    **{f"{name}-pairs": OF_PAIRS for name in ("silhouette", "samples", "dunn", "pairwise")},
     "graph": _GRAPH,
+    "neighborhood": OF_NEIGHBORS,
+    **{f"neighborhood-{show}": (*OF_NEIGHBORS, "--show", show) for show in ("clusters", "samples")},
     **{f"graph-{show}": (*_GRAPH, "--show", show) for show in ("clusters", "nodes", "edges")},
     "overlapping": (*NIGHTS, "--id", "id", "--label", "digit", "--cluster", "cluster"),
 }

@@ -17,6 +17,7 @@ from .drift import DRIFT
 from .entry import PASS_AND_COUNTS, Entry, Scale
 from .graph import GRAPH
 from .matching import MATCHING
+from .neighbors import NEIGHBORS
 from .overlapping import OVERLAPPING
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ __all__ = ["COLUMN_SCORES", "NO_TOTAL", "PASS_AND_COUNTS", "Entry", "Scale", "en
 
 #: All entries in the order of the catalogue; within a table, in the order of its columns.
 COLUMN_SCORES: tuple[Entry, ...] = (
-    *(*MATCHING, *OVERLAPPING, *GRAPH, *DRIFT),
+    *(*MATCHING, *OVERLAPPING, *GRAPH, *NEIGHBORS, *DRIFT),
     *(*CENTERS, *DISTANCES),
 )
 

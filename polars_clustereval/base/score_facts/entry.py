@@ -16,9 +16,15 @@ _TABLES_OF_EXPRESSIONS = ("external_report", "entity_resolution_report")
 _ARGUMENTS = {
     "overlapping_report": ("labels", "clusters", "id", "label", "cluster"),
     "graph_report": ("nodes", "id", "cluster", "edges", "id_l", "id_r"),
+    "neighborhood_report": ("ids", "id", "cluster", "knn", "id_l", "id_r"),
     "run_drift": ("run_before", "run_after", "id", "cluster"),
 }
-_NAMES_OF_TABLES = ("labels", "clusters", "nodes", "edges", "run_before", "run_after")
+_NAMES_OF_TABLES = (
+    *("labels", "clusters", "nodes", "edges", "ids", "knn"),
+    *("run_before", "run_after"),
+)
+#: The values, in SQL and in Polars, of the options that a score may need.
+_OPTION_VALUES = {"generalized": ("true", "True"), "distance": ("d", '"d"')}
 
 
 #: The cost of a score of the contingency table.
@@ -77,7 +83,7 @@ class Entry(NamedTuple):
     #: What other libraries compute under this name.
     differs: str = ""
     scale: Scale | None = None
-    #: The option of the table that must be TRUE to get the score; '' for most scores.
+    #: The option of the table that must be set to get the score; '' for most scores.
     option: str = ""
 
     @property
@@ -95,24 +101,21 @@ class Entry(NamedTuple):
         """The query that computes the score in DuckDB."""
         if self.is_expression:
             return f"SELECT clustereval.{self.name}(label, cluster) FROM tbl"
-        if not self.has_one_table:
-            arguments = ", ".join(_ARGUMENTS[self.table])
-            return f"SELECT {self.name} FROM clustereval.{self.table}({arguments})"
-        if self.kind == "external":
-            return f"SELECT {self.name} FROM clustereval.{self.table}(tbl, label, cluster)"
-        option = f", {self.option} := true" if self.option else ""
-        return f"SELECT {self.name} FROM clustereval.{self.table}(tbl, [x, y], cluster{option})"
+        first = "label" if self.kind == "external" else "[x, y]"
+        arguments = ", ".join(_ARGUMENTS.get(self.table, ("tbl", first, "cluster")))
+        option = f", {self.option} := {_OPTION_VALUES[self.option][0]}" if self.option else ""
+        return f"SELECT {self.name} FROM clustereval.{self.table}({arguments}{option})"
 
     @property
     def polars(self) -> str:
         """The Python code that computes the score from a DataFrame."""
         if self.is_expression:
             return f'frame.select(ce.{self.name}("label", "cluster"))'
+        first = '"label"' if self.kind == "external" else '["x", "y"]'
+        arguments = f'frame, {first}, "cluster"'
         if not self.has_one_table:
             arguments = ", ".join(
                 word if word in _NAMES_OF_TABLES else f'"{word}"' for word in _ARGUMENTS[self.table]
             )
-            return f'ce.{self.table}({arguments})["{self.name}"]'
-        first = '"label"' if self.kind == "external" else '["x", "y"]'
-        option = f", {self.option}=True" if self.option else ""
-        return f'ce.{self.table}(frame, {first}, "cluster"{option})["{self.name}"]'
+        option = f", {self.option}={_OPTION_VALUES[self.option][1]}" if self.option else ""
+        return f'ce.{self.table}({arguments}{option})["{self.name}"]'

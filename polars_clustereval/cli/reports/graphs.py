@@ -1,4 +1,4 @@
-"""Reports on graphs and the clusters of their nodes."""
+"""Reports on graphs and on nearest neighbors, and on the clusters of their nodes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from polars_clustereval import (
     graph_edge_report,
     graph_node_report,
     graph_report,
+    neighborhood_clusters,
+    neighborhood_report,
+    neighborhood_samples,
 )
 
 from .record import Input, Report, explain, look_up
@@ -111,4 +114,98 @@ _GRAPH_EDGES = replace(
     ),
 )
 
-GRAPHS = (_GRAPH, _GRAPH_CLUSTERS, _GRAPH_NODES, _GRAPH_EDGES)
+_NEIGHBORS = Report(
+    command="neighborhood",
+    show="scores",
+    function=neighborhood_report,
+    description="scores of clusters, or of batches, by the nearest neighbors of each id",
+    engine="polars",
+    inputs=(
+        Input("frame", "clustereval_points", ("id", "cluster", "partition_by")),
+        Input("neighbors", "clustereval_neighbors", ("left", "right", "distance", "partition_by")),
+    ),
+    row_counts=("n", "n_dropped"),
+    no_rows="no rows",
+    heading=(("id", "cluster"), ("left", "right", "distance", "perplexity")),
+    meanings=explain(
+        {
+            "n": "ids with a cluster",
+            "n_dropped": "rows of ids left out: no cluster",
+            "n_noise": "ids whose cluster is noise",
+            "n_clusters": "different clusters",
+            "n_neighbors": "neighbors of all ids",
+            "n_self_neighbors": "rows in which an id is its own neighbor",
+            "n_dropped_neighbors": "rows of neighbors left out: an id has no cluster",
+            "n_duplicate_neighbors": "rows that repeat a neighbor",
+            "n_without_neighbors": "ids without neighbors",
+        }
+    )
+    | look_up("neighborhood_report")
+    | explain(
+        {
+            "connectivity": "sum of 1 / rank of neighbors in other clusters",
+            "modularity": "of the graph of neighbors: share above chance",
+        }
+    ),
+    titles={"n": "ids", "n_neighbors": "neighbors", "neighbor_purity": "scores"},
+    comparison=(
+        *("n", "n_clusters", "n_neighbors", "neighbor_purity", "balanced_purity"),
+        *("inverse_simpson", "kbet_acceptance_rate", "mean_component_share"),
+    ),
+    any_magnitude=True,
+)
+
+_OF_ONE_ID: dict[str, str | tuple[str, str]] = {
+    "n_neighbors": "its neighbors",
+    "neighbor_purity": ("high", "share of its neighbors in its cluster"),
+    "balanced_purity": ("high", "neighbor_purity as if clusters had the same size"),
+    "inverse_simpson": "effective number of clusters among its neighbors",
+    "lisi": "inverse_simpson if near neighbors count more",
+    "connectivity": ("0", "sum of 1 / rank of its neighbors in other clusters"),
+    "normalized_connectivity": ("0", "connectivity / its largest value"),
+}
+_NEIGHBORS_OF_CLUSTERS = replace(
+    _NEIGHBORS,
+    show="",
+    variant="clusters",
+    function=neighborhood_clusters,
+    description="the scores of the nearest neighbors of each cluster",
+    row_counts=(),
+    no_rows="no rows with an id and a cluster",
+    meanings=explain(
+        {
+            **_OF_ONE_ID,
+            "cluster": "the cluster",
+            "n": "ids in it",
+            "n_neighbors": "neighbors of its ids",
+            "n_without_neighbors": "ids without neighbors",
+            "kbet_acceptance_rate": "share of ids with neighbors as in all of the data",
+            "n_components": ("low", "parts that are connected by neighbors"),
+            "largest_component_share": ("high", "share of its ids in the largest part"),
+        }
+    ),
+    titles={},
+    comparison=(),
+)
+
+_NEIGHBORS_OF_IDS = replace(
+    _NEIGHBORS_OF_CLUSTERS,
+    variant="samples",
+    function=neighborhood_samples,
+    description="the scores of the nearest neighbors of each id",
+    meanings=explain(
+        {
+            **_OF_ONE_ID,
+            "id": "the id",
+            "cluster": "its cluster; NULL for noise that counts as singletons",
+            "n_dropped_neighbors": "rows left out: the neighbor has no cluster",
+            "kbet_statistic": "chi-square statistic of its neighbors",
+            "kbet_p_value": "low if its neighbors differ from all of the data",
+        }
+    ),
+)
+
+GRAPHS = (
+    *(_GRAPH, _GRAPH_CLUSTERS, _GRAPH_NODES, _GRAPH_EDGES),
+    *(_NEIGHBORS, _NEIGHBORS_OF_CLUSTERS, _NEIGHBORS_OF_IDS),
+)

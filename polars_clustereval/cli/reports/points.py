@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from polars_clustereval import (
     choose_k,
     dunn_index,
+    dunn_index_from_distances,
     elbow,
     internal_report,
     pairwise_report,
+    pairwise_report_from_distances,
     silhouette_samples,
+    silhouette_samples_from_distances,
     silhouette_score,
+    silhouette_score_from_distances,
 )
 from polars_clustereval.base.counts import POINT_COUNTS
 
-from .record import Report, explain, look_up
+from .record import Input, Report, explain, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +29,14 @@ if TYPE_CHECKING:
 __all__ = ["POINTS"]
 
 _POINT_COUNTS = explain({name: count.meaning for name, count in POINT_COUNTS.items()})
+
+#: The points and the distances of their pairs, and the options that name their columns.
+_PAIRS = (
+    Input("frame", "clustereval_points", ("id", "cluster", "partition_by")),
+    Input("pairs", "clustereval_pairs", ("left", "right", "distance", "partition_by")),
+)
+_OF_PAIRS = ("left", "right", "distance")
+_POINT_COUNTS_OF_PAIRS = explain({"n_dropped": "rows left out: no cluster"})
 
 _INTERNAL = Report(
     command="internal",
@@ -65,13 +78,8 @@ def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
         sample = tuple(name for name in _OF_A_SAMPLE if arguments[name] is not None)
         heading = (("cluster", "distance", "method"), sample, ("vector",))
     changed = {name: report.meanings[name]._replace(text=text) for name, text in texts.items()}
-    # The words apply to distances to the nearest cluster. Squared distances, distances to centers
-    # and distances to other clusters make silhouettes larger.
-    is_larger = (
-        method == "simplified"
-        or arguments["distance"].lower() == "sqeuclidean"
-        or arguments["between"] != "nearest"
-    )
+    # Squared distances and distances to centers make silhouettes larger, so no words apply.
+    is_larger = method == "simplified" or arguments["distance"].lower() == "sqeuclidean"
     readings = () if is_larger else report.readings
     meanings = report.meanings | changed
     adapted = replace(report, heading=heading, meanings=meanings, readings=readings)
@@ -89,7 +97,9 @@ def _adapt_to_between(report: Report, arguments: Mapping[str, Any]) -> Report:
         for name, text in _TEXTS_BETWEEN.get(between, {}).items()
         if name in report.meanings
     }
-    return replace(report, heading=((*first, "between"), *more), meanings=report.meanings | changed)
+    heading, meanings = ((*first, "between"), *more), report.meanings | changed
+    # The words for silhouettes apply to the nearest cluster only.
+    return replace(report, heading=heading, meanings=meanings, readings=())
 
 
 _TEXTS_BETWEEN = {
@@ -165,6 +175,19 @@ _SILHOUETTE = Report(
     adapt=_adapt_to_method,
 )
 
+_SILHOUETTE_OF_PAIRS = replace(
+    _SILHOUETTE,
+    variant="pairs",
+    function=silhouette_score_from_distances,
+    description="the mean silhouette, from a table of distances",
+    inputs=_PAIRS,
+    heading=(("id", "cluster"), _OF_PAIRS),
+    meanings=_SILHOUETTE.meanings
+    | _POINT_COUNTS_OF_PAIRS
+    | explain({"n_evaluated": "points that lack no pair"}),
+    adapt=_adapt_to_between,
+)
+
 _SAMPLES = Report(
     command="samples",
     function=silhouette_samples,
@@ -186,6 +209,18 @@ _SAMPLES = Report(
     any_magnitude=True,
     worst_first="silhouette",
     adapt=_adapt_to_between,
+)
+
+
+_SAMPLES_OF_PAIRS = replace(
+    _SAMPLES,
+    variant="pairs",
+    function=silhouette_samples_from_distances,
+    description="the silhouette of each point, from a table of distances",
+    no_rows="no rows with an id and a cluster",
+    inputs=_PAIRS,
+    heading=(("id", "cluster"), _OF_PAIRS),
+    meanings=_SAMPLES.meanings | explain({"id": "the point", "std_error": "NULL: not a sample"}),
 )
 
 
@@ -222,6 +257,21 @@ _DUNN = Report(
     ),
     any_magnitude=True,
     adapt=_adapt_to_generalized,
+)
+
+_OF_CENTERS = re.compile(r"centroid_dunn_index|gdi_([45].|.3)")
+_NEEDS_CENTERS = tuple(name for name in _DUNN.meanings if _OF_CENTERS.fullmatch(name))
+_DUNN_OF_PAIRS = replace(
+    _DUNN,
+    variant="pairs",
+    function=dunn_index_from_distances,
+    description="Dunn's index and its generalized forms, from a table of distances",
+    inputs=_PAIRS,
+    heading=(("id", "cluster"), _OF_PAIRS),
+    meanings=_DUNN.meanings | _POINT_COUNTS_OF_PAIRS,
+    comparison=tuple(name for name in _DUNN.comparison if name not in _NEEDS_CENTERS),
+    left_out=_NEEDS_CENTERS,
+    adapt=None,
 )
 
 _ELBOW = Report(
@@ -282,4 +332,17 @@ _PAIRWISE = Report(
     any_magnitude=True,
 )
 
-POINTS = (_INTERNAL, _SILHOUETTE, _SAMPLES, _DUNN, _ELBOW, _PAIRWISE)
+_PAIRWISE_OF_PAIRS = replace(
+    _PAIRWISE,
+    variant="pairs",
+    function=pairwise_report_from_distances,
+    description="the C-index, gamma and other indices, from a table of distances",
+    inputs=_PAIRS,
+    heading=(("id", "cluster", "n_neighbors"), _OF_PAIRS),
+    meanings=_PAIRWISE.meanings | _POINT_COUNTS_OF_PAIRS,
+)
+
+POINTS = (
+    *(_INTERNAL, _SILHOUETTE, _SILHOUETTE_OF_PAIRS, _SAMPLES, _SAMPLES_OF_PAIRS),
+    *(_DUNN, _DUNN_OF_PAIRS, _ELBOW, _PAIRWISE, _PAIRWISE_OF_PAIRS),
+)
