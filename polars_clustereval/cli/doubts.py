@@ -158,7 +158,9 @@ def _doubt_edges(sources: Sequence[Source], call: Call, name: str) -> list[str]:
     (nodes, arguments), (edges, _) = (read_rows(source, call, table) for source, table in tables)
     by = {f"key_{i}": pl.col(key) for i, key in enumerate(arguments.get("partition_by") or [])}
     node = {"id": pl.col(arguments["id"]), "edge": pl.lit(None, pl.Int64), "is_node": pl.lit(True)}
-    nodes = nodes.filter(pl.col(arguments["cluster"]).is_not_null()).select(**by, **node)
+    if "cluster" in arguments:
+        nodes = nodes.filter(pl.col(arguments["cluster"]).is_not_null())
+    nodes = nodes.select(**by, **node)
     types = nodes.collect_schema()
     named = {end: pl.col(arguments[end]) for end in ("left", "right")}
     edges = edges.select(**by, **named, edge=pl.int_range(pl.len(), dtype=pl.Int64))
@@ -181,9 +183,10 @@ def _doubt_edges(sources: Sequence[Source], call: Call, name: str) -> list[str]:
     )
     if known is None or n <= _MOST * total:
         return []
-    place = "no cluster of its partition" if by else "no cluster"
+    place = "in no cluster" if "cluster" in arguments else "no id"
     text = (
-        f"{n:,} of {total:,} {name} are left out because one of their ends is in {place}; "
+        f"{n:,} of {total:,} {name} are left out because one of their ends is "
+        f"{place}{' of its partition' if by else ''}; "
         f"their ends look like '{show_value(end)}', but the ids of {sources[0].name} look like "
         f"'{show_value(known)}'"
     )

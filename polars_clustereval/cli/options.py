@@ -141,7 +141,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "point out)",
     ),
     "threshold": _number(
-        "share of a cluster's ids that links it to a cluster of the other run; default 0.5"
+        "share of a cluster's ids that links it to a cluster of the other run, default 0.5; in "
+        "components, the least weight of an edge that counts"
+    ),
+    "thresholds": _option(
+        "NUMBERS", "separated by commas; default: all weights of the edges", type=_parse_numbers
     ),
     "min_share": _number("smallest share that is a part or a source of a cluster; default 0"),
     "match_sizes_by": _option(

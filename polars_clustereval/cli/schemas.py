@@ -88,7 +88,7 @@ def _report_degenerate_rows(report: Report, key: str | int, **options: bool) -> 
     tables = dict.fromkeys((table.parameter for table in report.inputs), rows)
     if "edges" in tables:
         tables["frame"] = pl.LazyFrame([row, row | {"id": 2 * key}])
-        tables["edges"] = rows.select(left=pl.col("id").shift(), right="id")
+        tables["edges"] = rows.select(left=pl.col("id").shift(), right="id", w=pl.lit(1.0))
     # A point has no pairs, and no neighbors.
     for name in tables.keys() & {"pairs", "neighbors"}:
         tables[name] = rows.select(left="id", right="id", d=pl.lit(0.0))
@@ -96,8 +96,9 @@ def _report_degenerate_rows(report: Report, key: str | int, **options: bool) -> 
     if len(report.inputs) > 1:
         columns["distance"] = "d"
     vectors = {name: ["vector"] for name in ("vector", "columns")}
-    arguments = {**columns, **vectors, "clusters": ["cluster"], "reference": key}
-    arguments["labels_are_sample"] = "records"
+    arguments: dict[str, Any] = {**columns, **vectors, "clusters": ["cluster"], "reference": key}
+    arguments |= {"labels_are_sample": "records", "thresholds": [1.0]}
+    arguments |= {"weight": "w"} if "weight" in report.required else {}
     given = {name: value for name, value in arguments.items() if name in report.defaults}
     return report.function(**tables, **given, **options)
 

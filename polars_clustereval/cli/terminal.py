@@ -103,7 +103,8 @@ def render_table(
 def _render_heading(files: Sequence[str], report: Report, arguments: Mapping[str, Any]) -> str:
     """Return the lines above the table: the input files and the options of the heading."""
     # These are named only if they are given.
-    missing = {x for x in ("weight", "distance", "perplexity") if arguments.get(x) is None}
+    optional = ("label", "weight", "threshold", "distance", "perplexity")
+    missing = {x for x in optional if arguments.get(x) is None}
     first, *more = (
         escape_controls(
             ", ".join(_format_option(x, arguments[x]) for x in names if x not in missing)
@@ -391,7 +392,9 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
             texts[-head.height :] = _show_dates(texts[-head.height :], head, name)
     # The last column determines the order of the rows.
     grid, n_keys = _align_fitting(head, keys, columns, dropped=-2)
-    n_columns, n_more = result.width - n_keys, result.height - head.height
+    n_left_out = len(report.left_out) if report.remarks is None else 0
+    n_columns = result.width - n_keys + n_left_out
+    n_more = result.height - head.height
     rest = [count(n_more, "more row")] if n_more else []
     rest += [f"all {n_columns} columns"] if len(columns) < n_columns else []
     hint = f"\n\n{' and '.join(rest)}: --format csv" if rest else ""

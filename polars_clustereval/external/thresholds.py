@@ -51,13 +51,14 @@ if TYPE_CHECKING:
 _THRESHOLD_COUNTS = (
     *("n", "n_labeled", "n_edges", "n_clusters", "n_singletons", "largest_cluster_size", "n_pairs"),
 )
-_THRESHOLD_SCORES = (
+#: The scores of labels in threshold_report.
+THRESHOLD_SCORES = (
     *("pair_precision", "pair_recall", "pair_f_score"),
     *("bcubed_precision", "bcubed_recall", "bcubed_f_score"),
     *("exact_match_precision", "exact_match_recall", "exact_match_f_score"),
     "variation_of_information",
 )
-_THRESHOLD_COLUMNS = ("threshold", *_THRESHOLD_COUNTS, "expected_precision", *_THRESHOLD_SCORES)
+_THRESHOLD_COLUMNS = ("threshold", *_THRESHOLD_COUNTS, "expected_precision", *THRESHOLD_SCORES)
 
 
 def _check_thresholds(thresholds: object) -> list[float] | None:
@@ -361,7 +362,7 @@ def threshold_report(
         expected_precision=pl.when(pl.col("n_other_weights") == 0).then(
             ratio(from_fixed_point(pl.col("fixed_weight")), pl.col("n_edges"))
         ),
-        **{name: pl.when(has_labels).then(scores[name]) for name in _THRESHOLD_SCORES},
+        **{name: pl.when(has_labels).then(scores[name]) for name in THRESHOLD_SCORES},
     )
     found = found.select(*by, *_THRESHOLD_COLUMNS).sort(*by, "threshold", nulls_last=True)
     return to_user_frame(frame, found, keys)

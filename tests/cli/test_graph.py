@@ -254,3 +254,28 @@ def test_mistakes_of_overlapping(fail: Fail, tmp_path: Path) -> None:
         call = ("overlapping", labels, clusters, *MEMBERSHIPS, "--engine", engine)
         assert fail(*call, "--label", "topics").startswith(f"{labels}: label: column 'topics' not")
         assert fail(*call, "--cluster", "groups").startswith(f"{clusters}: cluster: column ")
+
+
+WEIGHTED = ("--id", "id", "--edges", TIES, *ENDS, "--weight", "contexts")
+
+
+def test_clusters_of_edges(run: Run, engine_name: str) -> None:
+    nodes = pl.read_parquet(MEMBERS)
+    graph = ("id", pl.read_parquet(TIES), "left", "right", "contexts")
+    call = (MEMBERS, *WEIGHTED, "--engine", engine_name, "--format", "json")
+    found = json.loads(run("components", *call, "--threshold", "4"))
+    assert found == ce.connected_components(nodes, *graph, threshold=4).to_dicts()
+    found = json.loads(run("thresholds", *call, "--label", "faction", "--thresholds", "2,5"))
+    report = ce.threshold_report(nodes, *graph, "faction", thresholds=[2, 5])
+    for row, wanted in zip(found, report.to_dicts(), strict=True):
+        assert row == {
+            name: x if x is None else pytest.approx(x, rel=1e-12) for name, x in wanted.items()
+        }
+
+
+def test_thresholds_on_the_terminal(run: Run, fail: Fail) -> None:
+    text = run("thresholds", MEMBERS, *WEIGHTED, "--label", "faction", *QUICK)
+    assert "id id, label faction\nleft left, right right, weight contexts\n" in text
+    assert "all 19 columns: --format csv" in text
+    error = fail("components", MEMBERS, *WEIGHTED[:-2], "--threshold", "2", *QUICK)
+    assert "weight: expected the column that thresholds are compared with, got NULL" in error

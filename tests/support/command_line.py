@@ -87,6 +87,8 @@ VARIANT_CALLS = {
     },
     **{f"{name}-pairs": OF_PAIRS for name in ("silhouette", "samples", "dunn", "pairwise")},
     "graph": _GRAPH,
+    "components": (MEMBERS, "--id", "id", *_TIES),
+    "thresholds": (MEMBERS, "--id", "id", "--label", "faction", *_TIES),
     "neighborhood": OF_NEIGHBORS,
     **{f"neighborhood-{show}": (*OF_NEIGHBORS, "--show", show) for show in ("clusters", "samples")},
     **{f"graph-{show}": (*_GRAPH, "--show", show) for show in ("clusters", "nodes", "edges")},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polars_clustereval import (
+    connected_components,
     graph_cluster_report,
     graph_edge_report,
     graph_node_report,
@@ -12,7 +13,9 @@ from polars_clustereval import (
     neighborhood_clusters,
     neighborhood_report,
     neighborhood_samples,
+    threshold_report,
 )
+from polars_clustereval.external.thresholds import THRESHOLD_SCORES
 
 from .record import Input, Report, explain, look_up
 
@@ -205,7 +208,45 @@ _NEIGHBORS_OF_IDS = replace(
     ),
 )
 
+_COMPONENTS = replace(
+    _GRAPH_CLUSTERS,
+    command="components",
+    variant="",
+    function=connected_components,
+    description="the clusters that edges make: ids that they connect",
+    inputs=(Input("frame", "clustereval_nodes", ("id", "partition_by")), _GRAPH.inputs[1]),
+    no_rows="no rows",
+    heading=(("id",), ("left", "right", "weight", "threshold")),
+    meanings=explain({"id": "the node", "cluster": "the least id of its cluster"}),
+)
+
+_THRESHOLDS = replace(
+    _COMPONENTS,
+    command="thresholds",
+    function=threshold_report,
+    description="the clusters that edges make at each threshold, and their scores",
+    inputs=(Input("frame", "clustereval_nodes", ("id", "label", "partition_by")), _GRAPH.inputs[1]),
+    no_rows="no edges",
+    heading=(("id", "label"), ("left", "right", "weight")),
+    meanings=explain(
+        {
+            "threshold": "lowest weight of an edge that counts",
+            "n": "ids",
+            "n_labeled": "ids with a label",
+            "n_edges": "pairs of ids with an edge that counts",
+            "n_clusters": "clusters",
+            "n_singletons": "clusters of a single id",
+            "largest_cluster_size": "ids in the largest cluster",
+            "n_pairs": "pairs of ids in the same cluster",
+            "expected_precision": ("1", "mean weight of the edges that count"),
+        }
+    )
+    | look_up("external_report", *THRESHOLD_SCORES),
+    left_out=("n", "n_labeled", "n_singletons", "n_edges", *THRESHOLD_SCORES[6:]),
+)
+
 GRAPHS = (
     *(_GRAPH, _GRAPH_CLUSTERS, _GRAPH_NODES, _GRAPH_EDGES),
     *(_NEIGHBORS, _NEIGHBORS_OF_CLUSTERS, _NEIGHBORS_OF_IDS),
+    *(_COMPONENTS, _THRESHOLDS),
 )
