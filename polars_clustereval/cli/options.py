@@ -141,8 +141,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "point out)",
     ),
     "threshold": _number(
-        "share of a cluster's ids that links it to a cluster of the other run, default 0.5; in "
-        "components, the least weight of an edge that counts"
+        "share of a cluster's ids that links it to a cluster of the other run, default 0.5; of "
+        "edges, the least weight of one that counts"
     ),
     "thresholds": _option(
         "NUMBERS", "separated by commas; default: all weights of the edges", type=_parse_numbers

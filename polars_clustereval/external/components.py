@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from polars_clustereval.base.checks import (
     REPEATED_ID_ADVICE,
-    is_number,
     raise_on_collect,
     show_value,
 )
@@ -33,23 +31,6 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------------------------------------
 # Nodes and links
 # ----------------------------------------------------------------------------------------------
-
-
-def check_threshold(threshold: Any, weight: Column | None) -> None:
-    """Raise an error unless `threshold` is None, or a number that weights are compared with."""
-    if threshold is None:
-        return
-    if not (is_number(threshold) and isfinite(threshold)):
-        raise ClusterEvalError(f"threshold: expected a number, got {show_value(threshold)}")
-    check_compared(weight)
-
-
-def check_compared(weight: Column | None) -> None:
-    """Raise an error if there is no column of weights, which are compared with thresholds."""
-    if weight is None:
-        raise ClusterEvalError(
-            "weight: expected the column that thresholds are compared with, got NULL"
-        )
 
 
 def _check_edge_ids(facts: pl.DataFrame) -> None:
@@ -207,14 +188,11 @@ def connected_components(
     >>> ce.connected_components(people, *columns, weight="probability", threshold=0.5).rows()
     [('a', 'a'), ('b', 'a'), ('c', 'a'), ('d', 'd'), ('e', 'e')]
     """
-    check_threshold(threshold, weight)
-    columns = GraphColumns(id=id, cluster=id, left=left, right=right, weight=weight, is_signed=True)
+    columns = pass_arguments_to(GraphColumns, cluster=id, is_signed=True)
     options = pass_arguments_to(LabelOptions, weight=None, noise=None, noise_as=None)
     results = ("id", "cluster")
     parts = read_rows_and_ends(frame, edges, {"id": id}, columns, options, results)
     rows, ends, keys, of_id = parts
-    if threshold is not None:
-        ends = ends.filter(pl.col("weight") >= threshold)
     graph = EdgeGraph(rows, ends, keys, options, of_id)
     found = graph.named_components().sort(*keys, "id", nulls_last=True)
     return to_user_frame(frame, found.with_columns(pl.col("id", "cluster").cast(of_id)), keys)

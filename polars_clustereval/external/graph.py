@@ -79,6 +79,7 @@ def graph_report(
     right: Column,
     *,
     weight: Column | None = None,
+    threshold: float | None = None,
     partition_by: Keys = None,
     noise: object = None,
     noise_as: NoiseAs | None = None,
@@ -103,6 +104,10 @@ def graph_report(
         edge is left out if one of its ends is NULL or has no cluster.
     weight : str or Expr, optional
         A column of `edges` that contains finite numbers >= 0. By default, each row has weight 1.
+    threshold : float, optional
+        Only rows of `edges` whose weight is at least this number count. By default, all rows count.
+        If you pass all predictions of a linkage model, pass the threshold that made the clusters,
+        too.
     partition_by : str, Expr or sequence of these, optional
         Columns in both frames that define the groups to evaluate separately. Each partition is a
         separate graph, in which an edge joins two nodes of the same partition. NULL is also a
@@ -146,10 +151,11 @@ def graph_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, if the ids and the ends of edges have different types, or if an
-        option is unknown. When you collect the result, the error is also raised if an id is NULL or
-        has several rows with a cluster, if a weight is negative, NULL or not finite, if the sum of
-        the weights overflows, or if there are nodes and edges, but no edge joins two nodes.
+        If a column does not exist, if the ids and the ends of edges have different types, if an
+        option is unknown, or if threshold is given without weight. When you collect the result, the
+        error is also raised if an id is NULL or has several rows with a cluster, if a weight is
+        negative, NULL or not finite, if the sum of the weights overflows, or if there are nodes and
+        edges, but no edge joins two nodes.
 
     Notes
     -----
@@ -194,6 +200,7 @@ def graph_cluster_report(
     right: Column,
     *,
     weight: Column | None = None,
+    threshold: float | None = None,
     partition_by: Keys = None,
     noise: object = None,
     noise_as: NoiseAs | None = None,
@@ -206,8 +213,8 @@ def graph_cluster_report(
     max_diameter_nodes : int
         The diameter is NULL for clusters with more nodes than this limit, because computing a
         diameter requires a search from every node. If the limit is 0, no diameters are computed.
-    frame, id, cluster, edges, left, right, weight, partition_by, noise : as in graph_report
-    noise_as : as in graph_report
+    frame, id, cluster, edges, left, right, weight, threshold : as in graph_report
+    partition_by, noise, noise_as : as in graph_report
 
     Returns
     -------
@@ -275,6 +282,7 @@ def graph_node_report(
     right: Column,
     *,
     weight: Column | None = None,
+    threshold: float | None = None,
     partition_by: Keys = None,
     noise: object = None,
     noise_as: NoiseAs | None = None,
@@ -283,8 +291,8 @@ def graph_node_report(
 
     Parameters
     ----------
-    frame, id, cluster, edges, left, right, weight, partition_by, noise : as in graph_report
-    noise_as : as in graph_report
+    frame, id, cluster, edges, left, right, weight, threshold : as in graph_report
+    partition_by, noise, noise_as : as in graph_report
 
     Returns
     -------
@@ -358,6 +366,7 @@ def graph_edge_report(
     right: Column,
     *,
     weight: Column | None = None,
+    threshold: float | None = None,
     partition_by: Keys = None,
     noise: object = None,
     noise_as: NoiseAs | None = None,
@@ -366,8 +375,8 @@ def graph_edge_report(
 
     Parameters
     ----------
-    frame, id, cluster, edges, left, right, weight, partition_by, noise : as in graph_report
-    noise_as : as in graph_report
+    frame, id, cluster, edges, left, right, weight, threshold : as in graph_report
+    partition_by, noise, noise_as : as in graph_report
 
     Returns
     -------

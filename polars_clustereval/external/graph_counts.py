@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import isfinite
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
@@ -76,6 +76,8 @@ class GraphColumns:
     edge_name: str = "edges"
     #: Whether weights may be below 0, because they are only compared.
     is_signed: bool = False
+    #: The least weight of an edge that counts.
+    threshold: float | None = None
 
     @property
     def weight_range(self) -> str:
@@ -94,6 +96,23 @@ def check_max_diameter_nodes(number: object) -> None:
     if not is_whole_number(number, 0):
         raise ClusterEvalError(
             f"max_diameter_nodes: expected a whole number >= 0, got {show_value(number)}"
+        )
+
+
+def check_threshold(threshold: Any, weight: Column | None) -> None:
+    """Raise an error unless `threshold` is None, or a number that weights are compared with."""
+    if threshold is None:
+        return
+    if not (is_number(threshold) and isfinite(threshold)):
+        raise ClusterEvalError(f"threshold: expected a number, got {show_value(threshold)}")
+    check_compared(weight)
+
+
+def check_compared(weight: Column | None) -> None:
+    """Raise an error if there is no column of weights, which are compared with thresholds."""
+    if weight is None:
+        raise ClusterEvalError(
+            "weight: expected the column that thresholds are compared with, got NULL"
         )
 
 
@@ -124,6 +143,7 @@ def _read_edges(frame: object, columns: GraphColumns, keys: dict[str, str]) -> p
 
     Distances of pairs, which are weights by another name, are checked by their caller.
     """
+    check_threshold(columns.threshold, columns.weight)
     lazy, edge_name = check_is_frame(frame, columns.edge_name), columns.edge_name
     names = lazy.collect_schema().names()
     try:
@@ -150,7 +170,9 @@ def _read_edges(frame: object, columns: GraphColumns, keys: dict[str, str]) -> p
     is_good = is_good.fill_null(False)
     facts = lazy.select(value=weight.filter(~is_good).first(), n=(~is_good).sum())
     check = partial(_check_edge_weights, columns)
-    return raise_on_collect(lazy.select(*values, weight=number), facts, check)
+    rows = raise_on_collect(lazy.select(*values, weight=number), facts, check)
+    least = columns.threshold
+    return rows if least is None else rows.filter(pl.col("weight") >= least)
 
 
 def _check_edge_weights(columns: GraphColumns, facts: pl.DataFrame) -> None:

@@ -34,9 +34,9 @@ from polars_clustereval.base.frames import (
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 
-from .components import EdgeGraph, check_compared
+from .components import EdgeGraph
 from .contingency import LabelOptions, pair_count_terms
-from .graph_counts import GraphColumns, read_rows_and_ends
+from .graph_counts import GraphColumns, check_compared, read_rows_and_ends
 from .information import information_scores
 from .kernels.merging import merge_components
 from .pair_counting import pair_scores
@@ -321,8 +321,9 @@ def threshold_report(
 
     References
     ----------
-    Binette et al. (2023), Estimating the performance of entity resolution algorithms: lessons
-    learned through PatentsView.org, doi:10.1080/00031305.2023.2191664.
+    Binette, York, Hickerson, Baek, Madhavan and Jones (2022), Estimating the performance of entity
+    resolution algorithms: lessons learned through PatentsView.org,
+    doi:10.1080/00031305.2023.2191664.
 
     Examples
     --------
@@ -338,7 +339,7 @@ def threshold_report(
     """
     asked = _check_thresholds(thresholds)
     check_compared(weight)
-    columns = GraphColumns(id=id, cluster=id, left=left, right=right, weight=weight, is_signed=True)
+    columns = pass_arguments_to(GraphColumns, cluster=id, is_signed=True)
     options = pass_arguments_to(LabelOptions, weight=None, noise=None, noise_as=None)
     of_rows = {"id": id} if label is None else {"id": id, "label": label}
     parts = read_rows_and_ends(frame, edges, of_rows, columns, options, _THRESHOLD_COLUMNS)

@@ -8,25 +8,6 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- Text for _check_options, or the error of the option threshold.
-CREATE OR REPLACE MACRO clustereval._valid_threshold(threshold) AS
-  CASE
-    WHEN threshold IS NOT NULL AND NOT coalesce(isfinite(TRY_CAST(threshold AS DOUBLE)), FALSE)
-    THEN error(concat(
-      'threshold: expected a number, got ', clustereval._show_value(threshold)
-    ))
-    ELSE 'SELECT TRUE AS valid'
-  END;
-
--- x, any value. Raises an error if weights are compared, but there is no column of them. An
--- aggregate, for use after HAVING.
-CREATE OR REPLACE MACRO clustereval._check_compared(x, is_compared, weight) AS
-  CASE
-    WHEN is_compared AND clustereval._is_absent(weight)
-    THEN error('weight: expected the column that thresholds are compared with, got NULL')
-    ELSE x
-  END;
-
 -- x, the weight of an edge that is only compared, as DOUBLE. Raises an error unless it is finite.
 CREATE OR REPLACE MACRO clustereval._check_compared_weight(x) AS
   CASE
@@ -43,9 +24,9 @@ CREATE OR REPLACE MACRO clustereval._check_compared_weight(x) AS
 
 -- One row per row of the table tbl: partition_key; id; label; node, its number in the order of
 -- partitions and ids; and partition_no, the lowest number of its partition. Raises an error if an
--- id is NULL or has several rows. Two parts of the union have no rows; see _graph_ids.
+-- id is NULL or has several rows. is_compared: see _check_graph_columns. Two parts of the union have no rows; see _graph_ids.
 CREATE OR REPLACE MACRO clustereval._edge_nodes(
-  tbl, id, label, edges, "left", "right", weight, partition_by
+  tbl, id, label, edges, "left", "right", weight, partition_by, is_compared
 ) AS TABLE
   WITH __ce_checked AS (
     SELECT valid AND (
@@ -55,7 +36,7 @@ CREATE OR REPLACE MACRO clustereval._edge_nodes(
     ) AS valid
     FROM clustereval._check_graph_columns(
       tbl, id, id, edges, "left", "right", weight, partition_by, NULL, 'weight', 'edges',
-      weight_range := 'finite numbers'
+      is_compared, weight_range := 'finite numbers'
     )
   ),
   __ce_rows AS (
@@ -100,10 +81,9 @@ CREATE OR REPLACE MACRO clustereval._edge_nodes(
 
 -- One row per pair of different nodes with an edge whose weight is at least threshold, or with any
 -- edge without one: partition_no; low and high, their numbers; and weight, the highest. Raises an
--- error if there are nodes and edges, but no edge joins two nodes. nodes: rows of _edge_nodes;
--- is_compared: whether weights are compared with thresholds.
+-- error if there are nodes and edges, but no edge joins two nodes. nodes: rows of _edge_nodes.
 CREATE OR REPLACE MACRO clustereval._edge_links(
-  nodes, tbl, id, edges, "left", "right", weight, threshold, is_compared, partition_by
+  nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by
 ) AS TABLE
   WITH __ce_ends AS (
     SELECT
@@ -115,11 +95,6 @@ CREATE OR REPLACE MACRO clustereval._edge_links(
     FROM query_table(edges)
     UNION ALL
     SELECT partition_by, id, id, 1.0 FROM query_table(tbl) WHERE FALSE
-    UNION ALL
-    SELECT any_value(partition_by), any_value("left"), any_value("right"), NULL
-    FROM query_table(edges)
-    WHERE FALSE
-    HAVING clustereval._check_compared(COUNT(*) > 0, is_compared, weight)
   ),
   joined AS (
     SELECT
@@ -201,13 +176,12 @@ CREATE OR REPLACE MACRO clustereval.connected_components(
 ) AS TABLE
   WITH __ce_nodes AS MATERIALIZED (
     SELECT * FROM clustereval._edge_nodes(
-      tbl, id, NULL, edges, "left", "right", weight, partition_by
+      tbl, id, NULL, edges, "left", "right", weight, partition_by, threshold IS NOT NULL
     )
   ),
   __ce_links AS MATERIALIZED (
     SELECT * FROM clustereval._edge_links(
-      __ce_nodes, tbl, id, edges, "left", "right", weight, threshold, threshold IS NOT NULL,
-      partition_by
+      __ce_nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by
     )
   ),
   __ce_arcs AS MATERIALIZED (SELECT * FROM clustereval._edge_arcs(__ce_links))
@@ -218,5 +192,5 @@ CREATE OR REPLACE MACRO clustereval.connected_components(
   FROM __ce_nodes AS own
   LEFT JOIN clustereval._graph_parts(__ce_arcs) AS part ON part.node = own.node
   LEFT JOIN __ce_nodes AS least ON least.node = part.part
-  WHERE clustereval._check_options(clustereval._valid_threshold(threshold))
+  WHERE clustereval._check_options(clustereval._valid_threshold(threshold, 'SELECT TRUE AS valid'))
   ORDER BY own.partition_key ASC NULLS LAST, own.id ASC NULLS LAST;

@@ -9,6 +9,7 @@
 -- modularity, coverage, performance, mean_conductance, worst_conductance and
 -- inter_cluster_edge_share. tbl is a table of nodes with the columns id and cluster, edges a table
 -- of edges with the columns left and right, ids of tbl, and weight, a number >= 0, 1 by default.
+-- Only edges whose weight is at least threshold count.
 -- partition_by is a column of both tables. noise is the value of cluster that marks noise;
 -- noise_as counts its rows as one 'cluster', leaves them out ('drop') or counts them as
 -- 'singletons'. resolution is gamma of the modularity.
@@ -16,18 +17,19 @@
 --   FROM clustereval.graph_report(people, id, cluster, matches, id_l, id_r);
 --   FROM clustereval.graph_report(people, id, cluster, matches, id_l, id_r, weight := score);
 CREATE OR REPLACE MACRO clustereval.graph_report(
-  tbl, id, cluster, edges, "left", "right", weight := NULL, partition_by := NULL, noise := NULL,
-  noise_as := NULL, resolution := 1.0
+  tbl, id, cluster, edges, "left", "right", weight := NULL, threshold := NULL,
+  partition_by := NULL, noise := NULL, noise_as := NULL, resolution := 1.0
 ) AS TABLE
   WITH __ce_ids AS MATERIALIZED (
     SELECT * FROM clustereval._graph_ids(
-      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
+      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise,
+      is_compared := threshold IS NOT NULL
     )
   ),
   __ce_nodes AS MATERIALIZED (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
   __ce_edges AS MATERIALIZED (
     SELECT * FROM clustereval._graph_edges(
-      __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
+      __ce_nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by
     )
   ),
   __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges))
@@ -56,7 +58,9 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
   FROM clustereval._graph_row_counts(__ce_ids, __ce_edges, tbl, partition_by) AS counts
   LEFT JOIN clustereval._graph_sums(__ce_clusters, resolution) AS sums
     ON sums.partition_key IS NOT DISTINCT FROM counts.partition_key
-  WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, resolution, 0))
+  WHERE clustereval._check_options(clustereval._valid_threshold(
+    threshold, clustereval._valid_graph_options(noise, noise_as, resolution, 0)
+  ))
   ORDER BY counts.partition_key ASC NULLS LAST;
 
 -- Clusters of a graph, one row per cluster: cluster, n_nodes, n_edges within the cluster and their
@@ -67,18 +71,19 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
 -- Examples:
 --   FROM clustereval.graph_cluster_report(people, id, cluster, matches, id_l, id_r);
 CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
-  tbl, id, cluster, edges, "left", "right", weight := NULL, partition_by := NULL, noise := NULL,
-  noise_as := NULL, max_diameter_nodes := 1000
+  tbl, id, cluster, edges, "left", "right", weight := NULL, threshold := NULL,
+  partition_by := NULL, noise := NULL, noise_as := NULL, max_diameter_nodes := 1000
 ) AS TABLE
   WITH __ce_ids AS MATERIALIZED (
     SELECT * FROM clustereval._graph_ids(
-      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
+      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise,
+      is_compared := threshold IS NOT NULL
     )
   ),
   __ce_nodes AS MATERIALIZED (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
   __ce_edges AS MATERIALIZED (
     SELECT * FROM clustereval._graph_edges(
-      __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
+      __ce_nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by
     )
   ),
   __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
@@ -107,9 +112,9 @@ CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
     __ce_nodes, __ce_edges, __ce_components, max_diameter_nodes
   ) AS diameter
     ON diameter.cluster_no = one.cluster_no
-  WHERE clustereval._check_options(
-      clustereval._valid_graph_options(noise, noise_as, 1, max_diameter_nodes)
-    )
+  WHERE clustereval._check_options(clustereval._valid_threshold(
+    threshold, clustereval._valid_graph_options(noise, noise_as, 1, max_diameter_nodes)
+  ))
     AND one.cluster IS NOT NULL
   ORDER BY one.partition_key ASC NULLS LAST, one.cluster ASC NULLS LAST;
 
@@ -120,18 +125,19 @@ CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
 -- Examples:
 --   FROM clustereval.graph_node_report(people, id, cluster, matches, id_l, id_r);
 CREATE OR REPLACE MACRO clustereval.graph_node_report(
-  tbl, id, cluster, edges, "left", "right", weight := NULL, partition_by := NULL, noise := NULL,
-  noise_as := NULL
+  tbl, id, cluster, edges, "left", "right", weight := NULL, threshold := NULL,
+  partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_ids AS MATERIALIZED (
     SELECT * FROM clustereval._graph_ids(
-      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
+      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise,
+      is_compared := threshold IS NOT NULL
     )
   ),
   __ce_nodes AS MATERIALIZED (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
   __ce_edges AS MATERIALIZED (
     SELECT * FROM clustereval._graph_edges(
-      __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
+      __ce_nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by
     )
   ),
   __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
@@ -162,7 +168,9 @@ CREATE OR REPLACE MACRO clustereval.graph_node_report(
   JOIN __ce_clusters AS one ON one.cluster_no = node.cluster_no
   LEFT JOIN clustereval._graph_degrees(__ce_edges) AS sums ON sums.node = node.node
   LEFT JOIN __ce_bridge_counts AS bridge ON bridge.node = node.node
-  WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, 1, 0))
+  WHERE clustereval._check_options(clustereval._valid_threshold(
+    threshold, clustereval._valid_graph_options(noise, noise_as, 1, 0)
+  ))
   ORDER BY node.partition_key ASC NULLS LAST, node.id ASC NULLS LAST;
 
 -- Edges of a graph, one row per edge between two ids that have a cluster: left and right, with the
@@ -172,18 +180,19 @@ CREATE OR REPLACE MACRO clustereval.graph_node_report(
 -- Examples:
 --   FROM clustereval.graph_edge_report(people, id, cluster, matches, id_l, id_r) WHERE is_bridge;
 CREATE OR REPLACE MACRO clustereval.graph_edge_report(
-  tbl, id, cluster, edges, "left", "right", weight := NULL, partition_by := NULL, noise := NULL,
-  noise_as := NULL
+  tbl, id, cluster, edges, "left", "right", weight := NULL, threshold := NULL,
+  partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
   WITH __ce_ids AS MATERIALIZED (
     SELECT * FROM clustereval._graph_ids(
-      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
+      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise,
+      is_compared := threshold IS NOT NULL
     )
   ),
   __ce_nodes AS MATERIALIZED (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
   __ce_edges AS MATERIALIZED (
     SELECT * FROM clustereval._graph_edges(
-      __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
+      __ce_nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by
     )
   ),
   __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges))
@@ -202,6 +211,8 @@ CREATE OR REPLACE MACRO clustereval.graph_edge_report(
   JOIN __ce_nodes AS high ON high.node = edge.high
   LEFT JOIN clustereval._graph_cluster_bridges(__ce_nodes, __ce_edges, __ce_clusters) AS bridge
     ON bridge.low = edge.low AND bridge.high = edge.high
-  WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, 1, 0))
+  WHERE clustereval._check_options(clustereval._valid_threshold(
+    threshold, clustereval._valid_graph_options(noise, noise_as, 1, 0)
+  ))
   ORDER BY
     edge.partition_key ASC NULLS LAST, 2 ASC NULLS LAST, 3 ASC NULLS LAST;

@@ -13,6 +13,25 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
+-- query_text, or the error of the option threshold.
+CREATE OR REPLACE MACRO clustereval._valid_threshold(threshold, query_text) AS
+  CASE
+    WHEN threshold IS NOT NULL AND NOT coalesce(isfinite(TRY_CAST(threshold AS DOUBLE)), FALSE)
+    THEN error(concat(
+      'threshold: expected a number, got ', clustereval._show_value(threshold)
+    ))
+    ELSE query_text
+  END;
+
+-- x, any value. Raises an error if weights are compared, but there is no column of them. An
+-- aggregate, for use after HAVING.
+CREATE OR REPLACE MACRO clustereval._check_compared(x, is_compared, weight) AS
+  CASE
+    WHEN is_compared AND clustereval._is_absent(weight)
+    THEN error('weight: expected the column that thresholds are compared with, got NULL')
+    ELSE x
+  END;
+
 -- Text for _check_options, or the error of an option of the tables of graphs.
 CREATE OR REPLACE MACRO clustereval._valid_graph_options(
   noise, noise_as, resolution, max_diameter_nodes
@@ -52,10 +71,11 @@ CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_t
 
 -- One row, valid = TRUE. Raises an error for a string literal in place of a column, and if the
 -- columns of the two tables have different types. Errors call the number of a row of edges
--- weight_name, which should be weight_range, and these rows edge_name.
+-- weight_name, which should be weight_range, and these rows edge_name. is_compared:
+-- whether weights are compared with thresholds.
 CREATE OR REPLACE MACRO clustereval._check_graph_columns(
   tbl, id, cluster, edges, "left", "right", weight, partition_by, noise, weight_name, edge_name,
-  weight_range := 'finite numbers >= 0'
+  is_compared, weight_range := 'finite numbers >= 0'
 ) AS TABLE
   WITH __ce_node_types AS (
     SELECT
@@ -75,7 +95,7 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
   __ce_edge_types AS (
     SELECT
       clustereval._check_columns(
-        TRUE,
+        clustereval._check_compared(TRUE, is_compared, weight),
         [
           clustereval._given_column('left', "left"),
           clustereval._given_column('right', "right"),
@@ -136,12 +156,13 @@ CREATE OR REPLACE MACRO clustereval._check_edge_weight(x) AS
 -- types.
 CREATE OR REPLACE MACRO clustereval._graph_ids(
   tbl, id, cluster, edges, "left", "right", weight, partition_by, noise,
-  weight_name := 'weight', edge_name := 'edges'
+  weight_name := 'weight', edge_name := 'edges', is_compared := FALSE
 ) AS TABLE
   WITH __ce_checked AS (
     SELECT *
     FROM clustereval._check_graph_columns(
-      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise, weight_name, edge_name
+      tbl, id, cluster, edges, "left", "right", weight, partition_by, noise, weight_name,
+      edge_name, is_compared
     )
   ),
   __ce_rows AS (
@@ -222,11 +243,11 @@ CREATE OR REPLACE MACRO clustereval._graph_nodes(ids, noise_as) AS TABLE
     ON number.partition_key IS NOT DISTINCT FROM member.partition_key
     AND number.cluster = member.cluster;
 
--- One row per edge: partition_key; low and high, the numbers of its nodes; low_cluster and
+-- One row per edge whose rows have a weight of at least threshold: partition_key; low and high, the numbers of its nodes; low_cluster and
 -- high_cluster; weight; and n_rows, its rows. All rows with an end in no cluster are one row per
 -- partition, with low NULL and such an end (stranger).
 CREATE OR REPLACE MACRO clustereval._graph_edges(
-  nodes, tbl, id, edges, "left", "right", weight, partition_by
+  nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by
 ) AS TABLE
   WITH __ce_ends AS (
     SELECT
@@ -256,6 +277,7 @@ CREATE OR REPLACE MACRO clustereval._graph_edges(
     LEFT JOIN query_table(nodes) AS two
       ON two.partition_key IS NOT DISTINCT FROM ends.__ce_partition
       AND two.id = ends.__ce_right
+    WHERE threshold IS NULL OR ends.__ce_weight >= threshold
   ),
   ordered AS (
     SELECT

@@ -118,12 +118,12 @@ CREATE OR REPLACE MACRO clustereval.threshold_report(
 ) AS TABLE
   WITH __ce_nodes AS MATERIALIZED (
     SELECT * FROM clustereval._edge_nodes(
-      tbl, id, label, edges, "left", "right", weight, partition_by
+      tbl, id, label, edges, "left", "right", weight, partition_by, TRUE
     )
   ),
   __ce_links AS MATERIALIZED (
     SELECT * FROM clustereval._edge_links(
-      __ce_nodes, tbl, id, edges, "left", "right", weight, NULL, TRUE, partition_by
+      __ce_nodes, tbl, id, edges, "left", "right", weight, NULL, partition_by
     )
   ),
   arcs AS MATERIALIZED (SELECT * FROM clustereval._edge_arcs(__ce_links)),

@@ -700,3 +700,22 @@ def test_quoted_columns(arguments: str, name: str) -> None:
             cursor.register(table, frame)
         with fails(engine, f"{name}: expected a column, got the quoted string '{name}'"):
             cursor.execute(f"FROM clustereval.graph_report(people, {arguments})")
+
+
+@pytest.mark.parametrize("table", registry.tables("graph"))
+def test_a_threshold_leaves_lighter_rows_out(engine: Engine, table: str) -> None:
+    for seed in range(5):
+        nodes, edges = random_graph(seed)
+        kept = edges.filter(pl.col("weight") >= 0.25)
+        found = ask(engine, table, nodes, edges, weight="weight", threshold=0.25)
+        assert_points(found, ask(engine, table, nodes, kept, weight="weight"))
+        assert found != ask(engine, table, nodes, edges, weight="weight")
+
+
+def test_a_threshold_of_a_graph_needs_weights(engine: Engine) -> None:
+    nodes, edges = random_graph(1)
+    words = "weight: expected the column that thresholds are compared with, got NULL"
+    with fails(engine, words):
+        ask(engine, "graph_report", nodes, edges, threshold=0.5)
+    with fails(engine, "threshold: expected a number, got "):
+        ask(engine, "graph_report", nodes, edges, weight="weight", threshold=float("inf"))

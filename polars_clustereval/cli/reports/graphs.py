@@ -33,7 +33,7 @@ _GRAPH = Report(
     ),
     row_counts=("n_nodes", "n_dropped_edges"),
     no_rows="no rows with an id and a cluster",
-    heading=(("id", "cluster"), ("left", "right", "weight", "resolution")),
+    heading=(("id", "cluster"), ("left", "right", "weight", "threshold", "resolution")),
     meanings=explain(
         {
             "n_nodes": "ids with a cluster",
@@ -62,7 +62,7 @@ _GRAPH_CLUSTERS = Report(
     engine="polars",
     inputs=_GRAPH.inputs,
     no_rows="no rows with an id and a cluster",
-    heading=(("id", "cluster"), ("left", "right", "weight")),
+    heading=(("id", "cluster"), ("left", "right", "weight", "threshold")),
     meanings=explain(
         {
             "cluster": "the cluster",
