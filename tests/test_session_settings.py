@@ -196,7 +196,10 @@ def list_calls() -> list[str]:
         for options in ("partition_by := run", "beta := 0.5")
     ]
     calls += [
-        "FROM clustereval.nearest_neighbors(points, [x, y, z], id, partition_by := run)",
+        (
+            "WITH one AS (FROM points WHERE id IS NOT NULL) "
+            "FROM clustereval.nearest_neighbors(one, [x, y, z], id, partition_by := run)"
+        ),
         "FROM clustereval.nearest_neighbors(points, [x, y], distance := 'cosine')",
     ]
     calls += ["SELECT clustereval.version()"]

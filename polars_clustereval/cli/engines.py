@@ -124,14 +124,18 @@ def _format_checked(
 ) -> tuple[str, dict[str, Any]]:
     """Return `rows` with their types adapted to the report, and the checked arguments."""
     arguments = _check_arguments(call, connection.sql(f"FROM {rows}").columns, table)
-    own = {name: value for name, value in arguments.items() if name in table.columns}
-    return _format_input(connection, rows, source, own), arguments
+    return _format_input(connection, rows, source, arguments, table), arguments
 
 
 def _format_input(
-    connection: duckdb.DuckDBPyConnection, rows: str, source: Source, arguments: dict[str, Any]
+    connection: duckdb.DuckDBPyConnection,
+    rows: str,
+    source: Source,
+    given: dict[str, Any],
+    table: Input,
 ) -> str:
-    """Return `rows` with their types adapted to the arguments, which name columns of the source."""
+    """Return `rows` with types adapted to the arguments that name columns of `table`."""
+    arguments = {name: value for name, value in given.items() if name in table.columns}
     relation = connection.sql(f"FROM {rows}")
     vector = arguments.get("vector") or []
     for column in vector if len(vector) > 1 and source.kind not in ("csv", "json") else ():
@@ -352,7 +356,7 @@ def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:
         columns = connection.sql(f"FROM {any_rows}").columns
         for call in calls:
             arguments = _read_arguments(call, columns)
-            rows = _format_input(connection, any_rows, source, arguments)
+            rows = _format_input(connection, any_rows, source, arguments, call.report.inputs[0])
             input_rows = rows.replace("clustereval_parse_vector(", "clustereval.parse_vector(")
             previous = view
             view = f"CREATE OR REPLACE TEMP VIEW clustereval_input AS\nFROM {input_rows};"

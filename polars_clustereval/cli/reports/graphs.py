@@ -117,7 +117,7 @@ _GRAPH_EDGES = replace(
     ),
 )
 
-_NEIGHBORS = Report(
+_NEIGHBORHOOD = Report(
     command="neighborhood",
     show="scores",
     function=neighborhood_report,
@@ -167,8 +167,8 @@ _OF_ONE_ID: dict[str, str | tuple[str, str]] = {
     "connectivity": ("0", "sum of 1 / rank of its neighbors in other clusters"),
     "normalized_connectivity": ("0", "connectivity / its largest value"),
 }
-_NEIGHBORS_OF_CLUSTERS = replace(
-    _NEIGHBORS,
+_NEIGHBORHOOD_CLUSTERS = replace(
+    _NEIGHBORHOOD,
     show="",
     variant="clusters",
     function=neighborhood_clusters,
@@ -191,8 +191,8 @@ _NEIGHBORS_OF_CLUSTERS = replace(
     comparison=(),
 )
 
-_NEIGHBORS_OF_IDS = replace(
-    _NEIGHBORS_OF_CLUSTERS,
+_NEIGHBORHOOD_SAMPLES = replace(
+    _NEIGHBORHOOD_CLUSTERS,
     variant="samples",
     function=neighborhood_samples,
     description="the scores of the nearest neighbors of each id",
@@ -247,6 +247,6 @@ _THRESHOLDS = replace(
 
 GRAPHS = (
     *(_GRAPH, _GRAPH_CLUSTERS, _GRAPH_NODES, _GRAPH_EDGES),
-    *(_NEIGHBORS, _NEIGHBORS_OF_CLUSTERS, _NEIGHBORS_OF_IDS),
+    *(_NEIGHBORHOOD, _NEIGHBORHOOD_CLUSTERS, _NEIGHBORHOOD_SAMPLES),
     *(_COMPONENTS, _THRESHOLDS),
 )
