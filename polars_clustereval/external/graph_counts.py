@@ -350,7 +350,7 @@ class Graph:
         """Return `edges`. Raise an error if there are nodes and edges, but no edge joins two."""
         if edges.is_empty() or edges["pair"].null_count() < edges.height:
             return edges
-        self.raise_unjoined(self.nodes, edges["n_rows"].sum())
+        self.raise_unjoined(self.nodes, edges.select(pl.col("n_rows").sum()).item())
         return edges
 
     def raise_unjoined(self, nodes: pl.LazyFrame, n_rows: int) -> None:

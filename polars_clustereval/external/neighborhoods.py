@@ -62,6 +62,7 @@ _MIN_LISI_NEIGHBORS = 6
 _ROWS_PER_BLOCK = 4_000_000
 # Ids with more gaps than this, on average, are joined instead of looked up.
 _MOST_PLACES_PER_ID, _NO_NODE = 4, 2**32 - 1
+_ENDS = {"left": "node", "right": "neighbor"}
 
 _NEIGHBOR_MEAN_COLUMNS = (
     *("neighbor_purity", "balanced_purity", "inverse_simpson", "lisi", "kbet_acceptance_rate"),
@@ -251,6 +252,13 @@ def _is_distance(d: pl.Expr) -> pl.Expr:
     return (d.is_finite() & (d >= 0)).fill_null(False)
 
 
+def _look_up(end: str, lowest: int, places: pl.Series) -> pl.Expr:
+    """Return the node of the id in the column left or right, given `places` from the lowest id."""
+    place = pl.col(end).cast(pl.Int64, strict=False) - lowest
+    place = pl.when(place.is_between(0, len(places) - 1)).then(place)
+    return pl.lit(places).gather(place).alias(_ENDS[end])
+
+
 def _count_nodes(nodes: Any, first: int, stop: int) -> Any:
     """Return how often each node from `first` to `stop` - 1 is in an array."""
     return np.bincount(nodes - np.uint32(first), minlength=stop - first)
@@ -331,15 +339,9 @@ class _Neighborhoods:
         if high - low >= _MOST_PLACES_PER_ID * len(ids) or max(abs(low), high) >= 2**62:
             return None
         places = np.full(high - low + 1, _NO_NODE, np.uint32)
-        places[(ids - low).to_numpy().astype(np.int64)] = np.arange(len(ids), dtype=np.uint32)
+        places[ids.cast(pl.Int64).to_numpy() - low] = np.arange(len(ids), dtype=np.uint32)
         found = pl.Series(places)
         return found if len(ids) == len(found) else found.replace(_NO_NODE, None)
-
-    def look_up(self, end: str) -> pl.Expr:
-        """Return the node of the ids in the column left or right."""
-        place = (pl.col(end) - self.nodes.rows["id"][0]).cast(pl.UInt32, strict=False)
-        node = pl.lit(self.places).gather(place, null_on_oob=True)
-        return node.alias({"left": "node", "right": "neighbor"}[end])
 
     def ranges(self) -> list[tuple[pl.Expr, int, int]]:
         """Return conditions for the rows of neighbors of each block, and the range of its nodes.
@@ -367,7 +369,8 @@ class _Neighborhoods:
         ends = self.graph.ends.filter(condition).rename({"weight": "distance"})
         if self.places is not None:
             found = ends.collect(engine="streaming")
-            found = found.select(*map(self.look_up, ("left", "right")), "distance")
+            nodes = (_look_up(end, self.nodes.rows["id"][0], self.places) for end in _ENDS)
+            found = found.select(*nodes, "distance")
         else:
             keys, ids = list(self.keys), self.nodes.rows.drop("cluster_no").with_row_index("node")
             own = ids.slice(first, stop - first).rename({"id": "left"}).lazy()
@@ -412,8 +415,8 @@ class _Neighborhoods:
             if has_samples:
                 found.samples.append(nodes)
         if not n_joined:
-            n_dropped = pl.concat(found.dropped)["n_dropped_neighbors"].sum()
-            self.graph.raise_unjoined(self.nodes.rows.lazy(), n_dropped)
+            n_dropped = pl.concat(found.dropped).select(pl.col("n_dropped_neighbors").sum())
+            self.graph.raise_unjoined(self.nodes.rows.lazy(), n_dropped.item())
         return found
 
     def count_dropped(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -473,7 +476,8 @@ class _Neighborhoods:
         k, size, n_points = pl.col("n_neighbors"), pl.col("size"), pl.col("n_points")
         of_distances = (k > 0) & pl.lit(self.has_distances)
         enough = pl.lit(self.perplexity is not None) | (k >= _MIN_LISI_NEIGHBORS)
-        harmonic = pl.Series(np.cumsum(1 / np.arange(1, (nodes["n_neighbors"].max() or 0) + 1)))
+        n_ranks = nodes.select(k.max().fill_null(0)).item()
+        harmonic = pl.Series(np.cumsum(1 / np.arange(1, n_ranks + 1)))
         ranks = nodes.select(k.replace(0, None) - 1).to_series()
         balanced = pl.col("n_same") / size / pl.col("balanced")
         kbet = pl.col("kbet_statistic").fill_null(k * (n_points - size) / size)
@@ -509,8 +513,9 @@ class _Neighborhoods:
         """
         by, d = list(self.keys), pl.col("d").bottom_k(15).sort()
         rows = pl.concat([self.nodes.clusters.select(by).head(0), *found.nearest], how="diagonal")
-        rows = rows.lazy().select(*by, d=pl.col("d") if found.nearest else pl.lit(None, pl.Float64))
-        lists = aggregate_by(rows, by, {"d": d if by else d.implode()})
+        if not found.nearest:
+            rows = rows.with_columns(d=pl.lit(None, pl.Float64))
+        lists = aggregate_by(rows.lazy(), by, {"d": d if by else d.implode()})
         w = pl.int_ranges(pl.col("d").list.len()).list.eval((-((pl.element() / 5) ** 2) / 2).exp())
         # The weights are divided by their sum before a product can overflow.
         owa = (pl.col("d") * (w / w.list.sum())).list.sum()

@@ -510,15 +510,18 @@ CREATE OR REPLACE MACRO clustereval._neighbor_components(edges, clusters) AS TAB
   ),
   arcs AS MATERIALIZED (SELECT * FROM clustereval._graph_arcs(edges, open)),
   covered AS MATERIALIZED (SELECT * FROM clustereval._graph_levels(open, arcs)),
-  -- Most clusters are covered, so that few arcs are compared with the covered nodes.
+  -- If all clusters are covered, which is common, no arc is compared with the covered nodes.
   split AS (
     SELECT one.cluster_no
     FROM query_table(clusters) AS one
     JOIN (SELECT cluster_no, COUNT(*) AS n FROM covered GROUP BY cluster_no) AS found
       ON found.cluster_no = one.cluster_no AND found.n < one.n_nodes
   ),
+  open_arcs AS MATERIALIZED (
+    SELECT * FROM query_table(arcs) WHERE (SELECT COUNT(*) FROM split) > 0
+  ),
   split_arcs AS MATERIALIZED (
-    SELECT arc.* FROM query_table(arcs) AS arc SEMI JOIN split ON split.cluster_no = arc.cluster_no
+    SELECT arc.* FROM open_arcs AS arc SEMI JOIN split ON split.cluster_no = arc.cluster_no
   ),
   rest AS MATERIALIZED (
     SELECT arc.from_node, arc.to_node, arc.cluster_no

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +10,16 @@ import mpmath
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 from sklearn.neighbors import NearestNeighbors
 
 import polars_clustereval as ce
-from polars_clustereval.external import neighborhoods
+from polars_clustereval.external import neighborhoods as blocks
 from polars_clustereval.external.kernels.neighbor_lists import chi_square_tail, neighbor_weights
-from tests.support import registry
+from tests.support import neighborhood_brute, registry
 from tests.support.engines import DuckDB, Engine, Expression, Row, fails, make
 from tests.support.neighborhood_oracle import (
     NEIGHBOR,
@@ -29,6 +32,8 @@ from tests.support.point_engines import assert_points
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from random import Random
 
 TABLES = registry.tables("neighbors")
 EXPECTED: dict[str, Callable[[Neighborhoods], list[Row]]] = {
@@ -243,6 +248,139 @@ def test_lisi_of_many_magnitudes(engine: Engine, scale: float) -> None:
 
 
 # ----------------------------------------------------------------------------------------------
+# Brute force
+# ----------------------------------------------------------------------------------------------
+
+#: Few values, so that many distances are equal, of a neighbor and of several.
+TIED = st.sampled_from([Fraction(x, 4) for x in (0, 1, 2, 3, 8, 100)])
+ENDS = st.one_of(st.integers(0, 12), st.none())
+
+
+@st.composite
+def neighborhoods(draw: st.DrawFn) -> tuple[list[tuple[int, int | None]], list[Any]]:
+    """Ids, some without a cluster, and neighbors in any order: foreign, NULL, twice, itself."""
+    n = draw(st.integers(0, 12))
+    clusters = draw(st.lists(st.sampled_from([0, 1, 1, 2, 3, None]), min_size=n, max_size=n))
+    rows = draw(st.lists(st.tuples(ENDS, ENDS, TIED), max_size=60))
+    for i in draw(st.sets(st.integers(0, 12), max_size=4)):
+        # Enough neighbors for lisi and kBET.
+        rows += [(i, j, draw(TIED)) for j in range(n)]
+    return list(enumerate(clusters)), draw(st.permutations(rows))
+
+
+NOISES = (None, "cluster", "drop", "singletons")
+
+
+@pytest.mark.gate
+@given(
+    sets=st.lists(neighborhoods(), min_size=1, max_size=3),
+    perplexity=st.sampled_from([None, None, 1, 2.5, 4]),
+    noise_as=st.sampled_from(NOISES),
+    rows_per_block=st.sampled_from([5, 10**6]),
+    order=st.randoms(use_true_random=False),
+)
+@settings(max_examples=25)
+def test_brute_force(
+    engine: Engine,
+    sets: list[Any],
+    perplexity: float | None,
+    noise_as: str | None,
+    rows_per_block: int,
+    order: Random,
+) -> None:
+    """All tables, with partitions that have the same ids, and cluster 0 as noise."""
+    points = [(i, c, run) for run, (found, _) in enumerate(sets) for i, c in found]
+    rows = [(i, j, float(d), run) for run, (_, found) in enumerate(sets) for i, j, d in found]
+    order.shuffle(points)
+    order.shuffle(rows)
+    schemas = (schema | {"run": pl.Int64} for schema in (POINT, NEIGHBOR))
+    frames = [
+        pl.DataFrame(found, schema=schema, orient="row")
+        for found, schema in zip((points, rows), schemas, strict=True)
+    ]
+    options: dict[str, Any] = {"noise": 0, "noise_as": noise_as} if noise_as else {}
+    # It is an error if no row joins two ids.
+    lost = {None, 0} if noise_as == "drop" else {None}
+    known = {(i, run) for i, c, run in points if c not in lost}
+    assume(any({(i, run), (j, run)} <= known for i, j, _, run in rows) or not (known and rows))
+    wanted = expected_of(sets, perplexity, noise_as)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "_ROWS_PER_BLOCK", rows_per_block)
+        for table, expected in wanted.items():
+            found = ask(
+                engine, table, *frames, partition_by="run", perplexity=perplexity, **options
+            )
+            assert_rows(found, expected, table)
+
+
+def expected_of(
+    sets: list[Any], perplexity: float | None, noise_as: str | None
+) -> dict[str, list[Row]]:
+    tables: dict[str, list[Row]] = {table: [] for table in TABLES}
+    for run, (points, rows) in enumerate(sets):
+        if not points and not rows:
+            continue
+        moved = [
+            (i, {"drop": None, "singletons": 1000 + i}.get(noise_as or "", c) if c == 0 else c)
+            for i, c in points
+        ]
+        for table, found in neighborhood_brute.all_tables(moved, rows, perplexity).items():
+            for row in found:
+                if table == "neighborhood_report":
+                    row["n_noise"] = sum(c == 0 for _, c in points) if noise_as else 0
+                    row["n_dropped"] = sum(c is None for _, c in points)
+                if (row.get("cluster") or 0) >= 1000:
+                    row["cluster"] = None
+                    if table == "neighborhood_clusters":
+                        continue
+                tables[table].append({"run": run} | row)
+    return tables
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt8, pl.UInt64, pl.Int128, pl.String, pl.Float64])
+@pytest.mark.parametrize("rows_per_block", [50, 10**6])
+def test_types_of_ids(dtype: Any, rows_per_block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole numbers are looked up, others joined; with gaps, and with ends outside of the range."""
+    monkeypatch.setattr(blocks, "_ROWS_PER_BLOCK", rows_per_block)
+    if dtype == pl.Int8:
+        names = [*range(-128, -64), *range(64, 128)]
+    elif dtype == pl.UInt64:
+        names = [2**63 + i for i in range(128)]
+    elif dtype == pl.Int128:
+        names = [2**100 * i for i in range(128)]
+    else:
+        names = [*range(3, 131)]
+    r = np.random.default_rng(3)
+    left, right = r.integers(0, 128, 900), r.integers(0, 128, 900)
+    clusters = [int(c) if c else None for c in r.integers(0, 5, 128)]
+    rows = pl.DataFrame({"left": left, "right": right, "d": r.integers(0, 9, 900) / 4})
+    wanted = Neighborhoods(points_of(clusters), rows).report()
+    ids = pl.Series(names, dtype=pl.Int128).cast(dtype)
+    points = pl.DataFrame({"id": ids, "cluster": clusters})
+    named = rows.with_columns(ids.gather(rows[end]).alias(end) for end in ("left", "right"))
+    # The numbers of the ids break ties of distances.
+    if dtype != pl.String:
+        assert_rows(ask(make("polars"), "neighborhood_report", points, named), [wanted])
+    if dtype not in (pl.Float64, pl.Int128):
+        found = ask(make("polars"), "neighborhood_report", points, named)
+        assert_rows(ask(make("duckdb"), "neighborhood_report", points, named), found)
+
+
+@pytest.mark.gate
+def test_files_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "_ROWS_PER_BLOCK", 100)
+    points, rows = random_sets()
+    points.write_parquet(tmp_path / "points.parquet")
+    rows.write_parquet(tmp_path / "rows.parquet")
+    frames = [pl.scan_parquet(tmp_path / f"{name}.parquet") for name in ("points", "rows")]
+    call = ce.neighborhood_clusters(
+        *(frames[0], "id", "cluster", frames[1], "left", "right"), distance="d", partition_by="run"
+    )
+    assert_rows(call.collect().to_dicts(), expected_rows("neighborhood_clusters"))
+
+
+# ----------------------------------------------------------------------------------------------
 # Other libraries
 # ----------------------------------------------------------------------------------------------
 
@@ -338,7 +476,7 @@ def test_many_ids(engine: Engine, table: str) -> None:
 @pytest.mark.gate
 @pytest.mark.parametrize("block", [1, 7, 100])
 def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(neighborhoods, "_ROWS_PER_BLOCK", block)
+    monkeypatch.setattr(blocks, "_ROWS_PER_BLOCK", block)
     found = ask(make("polars"), "neighborhood_samples", *random_sets(), partition_by="run")
     assert_rows(found, expected_rows("neighborhood_samples"))
 
@@ -482,7 +620,7 @@ FAULTS: dict[str, tuple[list[tuple[Any, ...]], str]] = {
 def test_which_bad_distance_is_named(
     engine: Engine, name: str, rows_per_block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(neighborhoods, "_ROWS_PER_BLOCK", rows_per_block)
+    monkeypatch.setattr(blocks, "_ROWS_PER_BLOCK", rows_per_block)
     faults, shown = FAULTS[name]
     points = points_of([*range(6)])
     good = [(i, j, 1.0) for i in range(6) for j in range(6)]
