@@ -141,7 +141,7 @@ def _check_end_types(
 def _read_edges(frame: object, columns: GraphColumns, keys: dict[str, str]) -> pl.LazyFrame:
     """Return the partition columns, left, right and weight of the edge frame.
 
-    Distances of pairs, which are weights by another name, are checked by their caller.
+    Distances, which are weights by another name, are checked by their caller.
     """
     check_threshold(columns.threshold, columns.weight)
     lazy, edge_name = check_is_frame(frame, columns.edge_name), columns.edge_name
@@ -164,7 +164,7 @@ def _read_edges(frame: object, columns: GraphColumns, keys: dict[str, str]) -> p
             "; cast it to numbers"
         )
     number = weight.cast(pl.Float64)
-    if columns.edge_name == "pairs":
+    if columns.weight_name == "distance":
         return lazy.select(*values, weight=number)
     is_good = number.is_finite() & (columns.is_signed | (number >= 0))
     is_good = is_good.fill_null(False)
@@ -194,13 +194,12 @@ def _check_weight_sums(facts: pl.DataFrame) -> None:
         )
 
 
-def _check_node_ids(facts: pl.DataFrame) -> None:
+def check_node_ids(n_null: int, twice: object, is_twice: bool) -> None:
     """Raise an error if an id with a cluster is NULL or has several rows.
 
-    `facts` has one row with three values: the number of rows with a NULL id, an id that has several
-    rows, and whether there is such an id.
+    The arguments are the number of rows with a NULL id, an id that has several rows, and whether
+    there is such an id.
     """
-    n_null, twice, is_twice = facts.row(0)
     if n_null:
         raise ClusterEvalError(
             f"id: expected a value in every row with a cluster, got NULL in {n_null} rows"
@@ -254,7 +253,7 @@ def read_graph(
     rows, ends, keys, of_id = read_rows_and_ends(frame, edges, of_rows, columns, options, results)
     if options.noise is not None:
         check_noise_value(options.noise, rows.collect_schema()["cluster"])
-    return Graph(rows, ends, keys, options, of_id)
+    return Graph(rows, ends, keys, options, of_id, columns.edge_name)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -297,10 +296,8 @@ class Graph:
     id_type: pl.DataType
 
     #: The parameter for the edges, and what they join, for error messages.
-    table: ClassVar[str] = "edges"
+    table: str = "edges"
     members: ClassVar[str] = "ids with a cluster"
-    #: Whether the nodes are numbered in the order of their ids.
-    sorts_ids: ClassVar[bool] = False
 
     @cached_property
     def ids(self) -> pl.LazyFrame:
@@ -319,7 +316,6 @@ class Graph:
             n_dropped=cluster.null_count().cast(pl.Int64),
         )
         noise = equals_noise(cluster, self.options.noise, schema["cluster"])
-        groups = groups.sort("id", nulls_last=True) if self.sorts_ids else groups
         groups = groups.with_columns(is_noise=noise).with_row_index("node")
         groups = groups.with_columns(pl.col("node").cast(pl.Int64)).cache()
         is_twice = pl.col("times") > 1
@@ -330,7 +326,8 @@ class Graph:
         )
         # The cache keeps filters behind the check: Polars would skip the check if no row passes a
         # filter.
-        return raise_on_collect(groups, facts, _check_node_ids).cache()
+        check = lambda facts: check_node_ids(*facts.row(0))  # noqa: E731
+        return raise_on_collect(groups, facts, check).cache()
 
     @cached_property
     def nodes(self) -> pl.LazyFrame:
@@ -403,19 +400,26 @@ class Graph:
         """Return `edges`. Raise an error if there are nodes and edges, but no edge joins two."""
         if edges.is_empty() or edges["pair"].null_count() < edges.height:
             return edges
+        self.raise_unjoined(self.nodes, edges.select(pl.col("n_rows").sum()).item())
+        return edges
+
+    def raise_unjoined(self, nodes: pl.LazyFrame, n_rows: int) -> None:
+        """Raise an error if there are nodes, and ids in no cluster among the ends of n_rows edges.
+
+        It is called if no edge joins two nodes.
+        """
         ends = pl.concat([self.ends.select(*self.keys, id=end) for end in ("left", "right")])
         by = [*self.keys, "id"]
-        strangers = ends.drop_nulls("id").join(self.nodes, on=by, how="anti", nulls_equal=True)
+        strangers = ends.drop_nulls("id").join(nodes, on=by, how="anti", nulls_equal=True)
         text = pl.col("id") if self.id_type.is_nested() else pl.col("id").cast(pl.String)
-        known = self.nodes.select(pl.col("id").sort().first()).collect().item()
+        known = nodes.select(pl.col("id").sort().first()).collect().item()
         other = strangers.select(pl.col("id").sort_by(text).first()).collect().item()
         if known is not None and other is not None:
             raise ClusterEvalError(
                 f"{self.table}: expected {self.table} between {self.members}, such as "
-                f"{show_value(known)}, got {edges['n_rows'].sum()} {self.table}, each with another "
-                f"end, such as {show_value(other)}"
+                f"{show_value(known)}, got {n_rows} {self.table}, each with another end, such as "
+                f"{show_value(other)}"
             )
-        return edges
 
     @cached_property
     def edges(self) -> pl.LazyFrame:
@@ -581,7 +585,6 @@ class Graph:
     def sums(self, resolution: float) -> pl.LazyFrame:
         """Return one row per partition, with counts and scores for all clusters together."""
         weight, total = pl.col("weight"), pl.col("total")
-        share = ratio(weight + pl.col("cut_weight") / 2, total)
         terms = {
             "n_clusters": pl.len().cast(pl.Int64),
             "n_nodes": pl.col("n_nodes").sum(),
@@ -589,7 +592,7 @@ class Graph:
             "n_self_loops": (pl.col("n_edges") - pl.col("n_links")).sum(),
             "n_cut": pl.col("n_cut_edges").sum() // 2,
             "pairs": count_pairs(pl.col("n_nodes")).sum(),
-            "modularity": (ratio(weight, total) - float(resolution) * share**2).sum(),
+            "modularity": modularity_term(weight, pl.col("cut_weight"), total, resolution).sum(),
             "weight": weight.sum(),
             "total": total.max(),
             "mean_conductance": pl.col("conductance").mean(),
@@ -605,6 +608,17 @@ class Graph:
             performance=ratio(all_pairs - pl.col("pairs") + n_inner - n_cut, all_pairs),
             inter_cluster_edge_share=ratio(n_cut, n_inner + n_cut),
         )
+
+
+def modularity_term(
+    weight: pl.Expr, cut_weight: pl.Expr, total: pl.Expr, resolution: float
+) -> pl.Expr:
+    """Return the term of a cluster in the modularity, given the weight of all edges, `total`.
+
+    It is the share of the inner edges, minus the share expected from the volume of the cluster.
+    """
+    share = ratio(weight + cut_weight / 2, total)
+    return ratio(weight, total) - float(resolution) * share**2
 
 
 def centralization(n_nodes: pl.Expr, max_degree: pl.Expr, n_edges: pl.Expr) -> pl.Expr:

@@ -9,22 +9,27 @@ neighbor of the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.checks import is_number, show_value
+from polars_clustereval.base.checks import (
+    check_metrics,
+    equals_noise,
+    is_number,
+    show_value,
+)
+from polars_clustereval.base.deferral import collect_all_now, collect_now
 from polars_clustereval.base.exact import from_fixed_point, ratio, to_fixed_point
 from polars_clustereval.base.frames import (
     Terms,
     aggregate_by,
     join_partitions,
     join_small,
-    map_whole,
     sum_by,
     to_user_frame,
 )
@@ -32,9 +37,16 @@ from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .contingency import LabelOptions
-from .graph_counts import NODES, Graph, GraphColumns, read_graph
-from .kernels.neighbor_lists import chi_square_tail, neighbor_weights
-from .kernels.parts import label_parts
+from .graph_counts import Graph, GraphColumns, check_node_ids, modularity_term, read_graph
+from .kernels.neighbor_lists import (
+    EdgeCounts,
+    ListSums,
+    NodeClusters,
+    chi_square_tail,
+    first_of,
+    list_sums,
+    pack,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,10 +56,13 @@ if TYPE_CHECKING:
 # Twice the largest number of terms of a p-value of kBET, which has one for every second cluster.
 _MAX_KBET_CLUSTERS = 1000
 _KBET_ALPHA = 0.05
-# The number of neighbors that are processed together.
-_NEIGHBORS_PER_BLOCK = 1_000_000
-# The highest number of a node stands for a neighbor without a cluster.
-_NO_NODE = NODES - 1
+# With fewer neighbors, the default perplexity is 1, so that lisi is 1 whatever the neighbors are.
+_MIN_LISI_NEIGHBORS = 6
+# The number of rows of neighbors that are in memory together.
+_ROWS_PER_BLOCK = 4_000_000
+# Ids with more gaps than this, on average, are joined instead of looked up.
+_MOST_PLACES_PER_ID, _NO_NODE = 4, 2**32 - 1
+_ENDS = {"left": "node", "right": "neighbor"}
 
 _NEIGHBOR_MEAN_COLUMNS = (
     *("neighbor_purity", "balanced_purity", "inverse_simpson", "lisi", "kbet_acceptance_rate"),
@@ -69,6 +84,10 @@ _NEIGHBOR_REPORT_COLUMNS = (
     *(*_NEIGHBOR_COUNT_COLUMNS, *_NEIGHBOR_MEAN_COLUMNS, "mean_component_share"),
     *("cvnn_separation", "wcnn", "dunn_owa", "modularity"),
 )
+
+# The columns of the report that need the lists of the neighbors, or the graph.
+_LIST_COLUMNS = _NEIGHBOR_MEAN_COLUMNS[1:]
+_EDGE_COLUMNS = ("mean_component_share", "modularity")
 
 
 # ----------------------------------------------------------------------------------------------
@@ -103,108 +122,65 @@ def _read_neighborhoods(
     )
     options = pass_arguments_to(LabelOptions, weight=None)
     graph = read_graph(frame, neighbors, columns, options, results)
-    parts = (graph.rows, graph.ends, graph.keys, graph.options, graph.id_type)
-    return _Neighborhoods(*parts, distance is not None, perplexity)
+    return _Neighborhoods(graph, distance is not None, perplexity)
 
 
 # ----------------------------------------------------------------------------------------------
-# Numpy functions of the neighbors of many nodes
+# Nodes
 # ----------------------------------------------------------------------------------------------
 
-_LIST_SUMS = pl.Schema(
-    {
-        "node": pl.Int64(),
-        **dict.fromkeys(
-            ("connectivity", "squares", "lisi", "balanced", "kbet_statistic"), pl.Float64()
-        ),
+
+class _Nodes(NamedTuple):
+    """The ids that have a cluster, in memory, and their clusters.
+
+    `rows` has the partition columns, id and cluster_no of each node, in the order of the ids.
+    `clusters` has one row per cluster, in the order of cluster_no: the partition columns, cluster
+    (NULL for a singleton of noise), size, and n_points, n_clusters and least_size, the size of the
+    smallest cluster, of its partition. `counts` has one row per partition, with n_dropped and
+    n_noise.
+    """
+
+    rows: pl.DataFrame
+    clusters: pl.DataFrame
+    counts: pl.DataFrame
+
+
+def _read_nodes(graph: Graph) -> _Nodes:
+    """Read the ids and their clusters. Raise an error if an id is NULL or has several rows."""
+    by, noise_as, cluster = list(graph.keys), graph.options.noise_as, pl.col("cluster")
+    has_cluster = cluster.is_not_null()
+    is_noise = equals_noise(cluster, graph.options.noise, graph.rows.collect_schema()["cluster"])
+    rows = graph.rows.with_columns(is_noise=is_noise)
+    counts = {"n_dropped": (~has_cluster).cast(pl.Int64), "n_noise": is_noise.cast(pl.Int64)}
+    members = rows.filter(has_cluster)
+    if noise_as in ("drop", "singletons"):
+        members = members.with_columns(cluster=pl.when(~pl.col("is_noise")).then("cluster"))
+    sizes = members.group_by(*by, "cluster").agg(size=pl.len().cast(pl.Int64)).filter(has_cluster)
+    tracked, of_rows = collect_all_now([sizes, sum_by(rows, by, counts)])
+    tracked = tracked.with_row_index("cluster_no")
+    numbers = tracked.lazy().drop("size")
+    nodes = join_small(members.drop("is_noise"), [*by, "cluster"], numbers, how="left")
+    found = collect_now(nodes.drop("cluster").sort("id", *by, nulls_last=True))
+    is_twice = pl.all_horizontal(
+        pl.col(name).eq_missing(pl.col(name).shift()) for name in ("id", *by)
+    )
+    twice = found.select(pl.col("id").filter(is_twice).first(), is_twice.any().alias("is_twice"))
+    check_node_ids(found["id"].null_count(), *twice.row(0))
+    is_single = pl.col("cluster_no").is_null()
+    if noise_as == "drop":
+        found = found.filter(~is_single)
+    number = tracked.height + is_single.cum_sum() - 1
+    found = found.with_columns(pl.col("cluster_no").fill_null(number).cast(pl.UInt32))
+    singles = found.filter(pl.col("cluster_no") >= tracked.height)
+    singles = singles.select(*by, "cluster_no", size=pl.lit(1, pl.Int64))
+    sizes = pl.concat([tracked, singles], how="diagonal").lazy()
+    terms = {
+        "n_points": pl.col("size").sum(),
+        "n_clusters": pl.len().cast(pl.Int64),
+        "least_size": pl.col("size").min(),
     }
-)
-
-
-def _list_sums(rows: pl.DataFrame, *, perplexity: float | None) -> pl.DataFrame:
-    """Return the _LIST_SUMS of each node, given its neighbors, sorted by node and distance.
-
-    The rows have node, own_cluster, other_cluster, distance, and the size of other_cluster and
-    n_points of its partition.
-    """
-    nodes = rows["node"].to_numpy()
-    starts = np.flatnonzero(np.diff(nodes, prepend=-1))
-    ends = np.append(starts[1:], nodes.size)
-    frames = [_LIST_SUMS.to_frame()]
-    first = 0
-    while first < starts.size:
-        stop = int(np.searchsorted(ends, starts[first] + _NEIGHBORS_PER_BLOCK, side="right"))
-        stop = max(stop, first + 1)
-        block = rows.slice(int(starts[first]), int(ends[stop - 1] - starts[first]))
-        counts = ends[first:stop] - starts[first:stop]
-        frames.append(_list_sums_of_block(block, counts, perplexity))
-        first = stop
-    return pl.concat(frames)
-
-
-def _list_sums_of_block(rows: pl.DataFrame, counts: Any, perplexity: float | None) -> pl.DataFrame:
-    """Return the rows of _list_sums for nodes with `counts` (n,) neighbors."""
-    starts = np.cumsum(counts) - counts
-    own, other = rows["own_cluster"].to_numpy(), rows["other_cluster"].to_numpy()
-    rank = np.arange(own.size) - np.repeat(starts, counts) + 1
-    given = np.maximum(counts // 3, 1) if perplexity is None else np.full(counts.size, perplexity)
-    d = rows["distance"].fill_null(0.0).to_numpy()
-    weights = neighbor_weights(d, counts, given.astype(np.float64))
-    # The neighbors of a node by cluster are cells.
-    owner = np.repeat(np.arange(counts.size), counts)
-    clusters = pl.Series(other).rank("dense").to_numpy().astype(np.int64)
-    order = pl.Series(owner * (int(clusters.max()) + 1) + clusters).arg_sort().to_numpy()
-    owner, clusters = owner[order], clusters[order]
-    is_first = np.append(True, (np.diff(owner) != 0) | (np.diff(clusters) != 0))
-    cells = np.flatnonzero(is_first)
-    n = np.diff(cells, append=owner.size).astype(np.float64)
-    weight = np.add.reduceat(weights[order], cells)
-    size = rows["size"].to_numpy()[order][cells].astype(np.float64)
-    n_points = rows["n_points"].to_numpy()[order][cells].astype(np.float64)
-    of_cell = owner[cells]
-    first_cells = np.flatnonzero(np.diff(of_cell, prepend=-1))
-    mean = counts[of_cell] * size / n_points
-    # A cluster without a neighbor adds its mean.
-    points = n_points[first_cells]
-    absent = counts * (points - np.add.reduceat(size, first_cells)) / points
-    total = np.add.reduceat(weight, first_cells)
-    return pl.DataFrame(
-        {
-            "node": rows["node"].to_numpy()[starts],
-            "connectivity": np.add.reduceat((own != other) / rank, starts),
-            "squares": np.add.reduceat(n * n, first_cells),
-            "lisi": total * total / np.add.reduceat(weight * weight, first_cells),
-            "balanced": np.add.reduceat(n / size, first_cells),
-            "kbet_statistic": np.add.reduceat((n - mean) ** 2 / mean, first_cells) + absent,
-        },
-        schema=_LIST_SUMS,
-    )
-
-
-def _tails_of(statistics: pl.Series) -> pl.Series:
-    """Return the p-values of structs of a statistic and its degrees of freedom, without NULLs."""
-    x, freedom = (statistics.struct.field(name).to_numpy() for name in ("x", "freedom"))
-    return pl.Series(chi_square_tail(x, freedom))
-
-
-_COMPONENT_SIZES = pl.Schema(dict.fromkeys(("cluster_no", "n_tree_edges", "largest"), pl.Int64()))
-
-
-def _component_sizes(links: pl.DataFrame) -> pl.DataFrame:
-    """Return the number of edges of a spanning forest, and the size of the largest component.
-
-    There is one row per cluster in a frame of links (see graph_paths).
-    """
-    low, high = links["low"].to_numpy(), links["high"].to_numpy()
-    if not low.size:
-        return _COMPONENT_SIZES.to_frame()
-    parts = label_parts(low, high, int(high.max()) + 1)
-    sizes = pl.Series(np.bincount(parts)[parts[low]])
-    parts_of_links = links.select("cluster_no", part=pl.Series(parts[low]), n=sizes).unique()
-    sums = parts_of_links.group_by("cluster_no").agg(
-        n_tree_edges=(pl.col("n") - 1).sum(), largest=pl.col("n").max()
-    )
-    return sums.cast(_COMPONENT_SIZES)
+    clusters = join_partitions(sizes, by, aggregate_by(sizes, by, terms)).sort("cluster_no")
+    return _Nodes(found, clusters.collect(), of_rows)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -212,257 +188,401 @@ def _component_sizes(links: pl.DataFrame) -> pl.DataFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-def _exact_mean(x: pl.Expr) -> pl.Expr:
-    """Return the mean of x in groups, whose sum is exact, or NULL without values."""
-    return ratio(from_fixed_point(to_fixed_point(x).sum()), x.count())
+def _tails_of(statistics: pl.Series) -> pl.Series:
+    """Return the p-values of structs of a statistic x and its degrees of freedom."""
+    rows = statistics.struct.unnest()
+    cases = rows.unique().drop_nulls()
+    x, freedom = (cases[name].to_numpy() for name in ("x", "freedom"))
+    cases = cases.with_columns(p=chi_square_tail(x, freedom))
+    return rows.join(cases, on=["x", "freedom"], how="left", maintain_order="left")["p"]
 
 
-def _exact_sum(x: pl.Expr) -> pl.Expr:
-    """Return the exact sum of x in groups, or NULL without values."""
-    return pl.when(x.count() > 0).then(from_fixed_point(to_fixed_point(x).sum()))
+def _tail(statistic: pl.Expr) -> pl.Expr:
+    """Return the p-value of a statistic of kBET, or NULL for one or too many clusters."""
+    n_clusters = pl.col("n_clusters")
+    has_tail = n_clusters.is_between(2, _MAX_KBET_CLUSTERS)
+    case = pl.struct(x=pl.when(has_tail).then(statistic), freedom=n_clusters - 1)
+    return case.map_batches(_tails_of, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def _sum_terms() -> Terms:
+    """Return sums over nodes, which are exact and can be added."""
+    k, p_value = pl.col("n_neighbors"), pl.col("kbet_p_value")
+    accepted = (p_value >= _KBET_ALPHA).cast(pl.Float64)
+    scores = {name: pl.col(name) for name in (*_NEIGHBOR_MEAN_COLUMNS[:4], "connectivity")}
+    scores |= {"kbet_acceptance_rate": accepted, "most_connectivity": pl.col("most_connectivity")}
+    counts = ("n_neighbors", "n_same", "n_self_neighbors", "n_duplicate_neighbors")
+    return {
+        "n": pl.len().cast(pl.Int64),
+        "n_without_neighbors": (k == 0).sum().cast(pl.Int64),
+        **{name: pl.col(name).sum() for name in counts},
+        **{f"sum_{name}": to_fixed_point(x).sum() for name, x in scores.items()},
+        **{f"count_{name}": x.count().cast(pl.Int64) for name, x in scores.items()},
+        "most_neighbors": k.max(),
+    }
+
+
+def _mean_terms() -> Terms:
+    """Return the means of scores, from the sums of _sum_terms over groups.
+
+    wcnn is the share of all neighbors that are in the cluster of their node.
+    """
+
+    def total(name: str) -> pl.Expr:
+        """Return the sum of a score, or NULL without values."""
+        return pl.when(pl.col(f"count_{name}") > 0).then(from_fixed_point(pl.col(f"sum_{name}")))
+
+    means = {
+        name: ratio(total(name), pl.col(f"count_{name}")) for name in _NEIGHBOR_MEAN_COLUMNS[:5]
+    }
+    return means | {
+        "connectivity": total("connectivity"),
+        "normalized_connectivity": ratio(total("connectivity"), total("most_connectivity")),
+        "wcnn": ratio(pl.col("n_same"), pl.col("n_neighbors")),
+    }
+
+
+def _add_sums() -> Terms:
+    """Return the sums over groups of nodes, from those of smaller groups."""
+    names = dict.fromkeys(_sum_terms(), pl.Expr.sum) | {"most_neighbors": pl.Expr.max}
+    return {name: add(pl.col(name)) for name, add in names.items()}
+
+
+def _is_distance(d: pl.Expr) -> pl.Expr:
+    """Return whether d is a finite number >= 0."""
+    return (d.is_finite() & (d >= 0)).fill_null(False)
+
+
+def _look_up(end: str, lowest: int, places: pl.Series) -> pl.Expr:
+    """Return the node of the id in the column left or right, given `places` from the lowest id."""
+    place = pl.col(end).cast(pl.Int64, strict=False) - lowest
+    place = pl.when(place.is_between(0, len(places) - 1)).then(place)
+    return pl.lit(places).gather(place).alias(_ENDS[end])
+
+
+def _count_nodes(nodes: Any, first: int, stop: int) -> Any:
+    """Return how often each node from `first` to `stop` - 1 is in an array."""
+    return np.bincount(nodes - np.uint32(first), minlength=stop - first)
+
+
+def _drop_duplicates(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per node and neighbor, with the smallest distance."""
+    pairs = pack(rows["node"].to_numpy(), rows["neighbor"].to_numpy())
+    pairs.sort()
+    repeated = pairs[1:][pairs[1:] == pairs[:-1]]
+    if not repeated.size:
+        return rows
+    is_odd = pl.col("node").is_in(pl.Series(first_of(repeated)).unique().implode())
+    merged = rows.filter(is_odd).group_by("node", "neighbor").min()
+    return pl.concat([rows.filter(~is_odd), merged])
+
+
+def _sort_neighbors(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows sorted by node, distance and neighbor, as the indexes of libraries do."""
+    node, neighbor, d = (column.to_numpy() for column in rows)
+    is_later = (d[1:] > d[:-1]) | ((d[1:] == d[:-1]) & (neighbor[1:] > neighbor[:-1]))
+    if ((node[1:] > node[:-1]) | ((node[1:] == node[:-1]) & is_later)).all():
+        return rows
+    return rows.sort("node", "distance", "neighbor")
+
+
+@dataclass
+class _Scores:
+    """The scores of the blocks of neighbors, with a frame per block in each list.
+
+    `samples` has the rows of the nodes, `sums` those of _sum_terms by cluster, `dropped` the
+    numbers of rows without a cluster, and `nearest` the smallest distances between clusters.
+    """
+
+    edges: EdgeCounts | None
+    samples: list[pl.DataFrame] = field(default_factory=list)
+    sums: list[pl.DataFrame] = field(default_factory=list)
+    dropped: list[pl.DataFrame] = field(default_factory=list)
+    nearest: list[pl.DataFrame] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class _Neighborhoods(Graph):
-    """The graph of neighbors, and the frames of their scores."""
+class _Neighborhoods:
+    """The scores of neighbors, which are read in blocks of ids, so that a block is in memory."""
 
+    graph: Graph
     has_distances: bool
     perplexity: float | None
 
-    table: ClassVar[str] = "neighbors"
-    #: The number of a node breaks ties of distances.
-    sorts_ids: ClassVar[bool] = True
+    @property
+    def keys(self) -> dict[str, str]:
+        """The partition columns."""
+        return self.graph.keys
 
     @cached_property
-    def packed_pairs(self) -> pl.LazyFrame:
-        """One row per node and neighbor, as in `pairs`, in little memory.
+    def nodes(self) -> _Nodes:
+        """The ids that have a cluster."""
+        return _read_nodes(self.graph)
 
-        packed contains the two nodes, and pair is the same if there are two.
+    @cached_property
+    def numbers(self) -> NodeClusters:
+        """The clusters of the nodes as arrays."""
+        clusters = self.nodes.clusters
+        columns = (clusters[name].to_numpy() for name in ("size", "n_points"))
+        return NodeClusters(self.nodes.rows["cluster_no"].to_numpy(), *columns)
+
+    @cached_property
+    def places(self) -> pl.Series | None:
+        """The node of each whole number from the lowest to the highest id, NULL without a node.
+
+        A lookup takes less time and memory than a join. There is none if the ids are not whole
+        numbers with few gaps, or if several partitions may have the same id.
         """
-        rows = self.ends
-        for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
-            nodes = self.nodes.select(
-                *self.keys,
-                pl.col("id").alias(end),
-                pl.col("node").cast(pl.UInt32).alias(number),
-                pl.col("cluster_no").cast(pl.UInt32).alias(cluster),
-            )
-            rows = join_small(rows, [*self.keys, end], nodes, how="left")
-        one, two = pl.col("one").cast(pl.UInt64), pl.col("two").fill_null(_NO_NODE)
-        distance = pl.col("weight") if self.has_distances else pl.lit(None, pl.Float64)
-        rows = rows.select(
-            *self.keys, "of_one", "of_two", distance=distance, packed=one * pl.lit(NODES) + two
-        )
-        pairs = rows.group_by(*self.keys, "packed").agg(
-            own_cluster=pl.col("of_one").first(),
-            other_cluster=pl.col("of_two").first(),
-            distance=pl.col("distance").min(),
-            n_rows=pl.len().cast(pl.UInt32),
-        )
-        is_whole = pl.col("packed") % NODES != _NO_NODE
-        return self.with_pair_check(pairs.with_columns(pair=pl.when(is_whole).then("packed")))
+        ids = self.nodes.rows["id"]
+        if self.keys or not ids.dtype.is_integer() or not len(ids):
+            return None
+        low, high = ids[0], ids[-1]
+        if high - low >= _MOST_PLACES_PER_ID * len(ids) or max(abs(low), high) >= 2**62:
+            return None
+        places = np.full(high - low + 1, _NO_NODE, np.uint32)
+        places[ids.cast(pl.Int64).to_numpy() - low] = np.arange(len(ids), dtype=np.uint32)
+        found = pl.Series(places)
+        return found if len(ids) == len(found) else found.replace(_NO_NODE, None)
 
-    @cached_property
-    def pairs(self) -> pl.LazyFrame:
-        """One row per node and neighbor, with own_cluster, other_cluster, distance and n_rows.
+    def ranges(self) -> list[tuple[pl.Expr, int, int]]:
+        """Return conditions for the rows of neighbors of each block, and the range of its nodes.
 
-        neighbor is NULL in one row per node, for the rows whose neighbor has no cluster. node is
-        also NULL in one row per partition, for the rows whose id has none.
+        A block contains consecutive ids. The last also has the rows whose id is NULL.
         """
-        return self.packed_pairs.with_columns(
-            pl.col("own_cluster", "other_cluster", "n_rows").cast(pl.Int64),
-            node=(pl.col("packed") // NODES).cast(pl.Int64),
-            neighbor=(pl.col("pair") % NODES).cast(pl.Int64),
+        left, ids = pl.col("left"), self.nodes.rows["id"]
+        n_blocks = 1
+        if ids.dtype.is_integer() or ids.dtype == pl.String:
+            n_rows = self.graph.ends.select(pl.len()).collect(engine="streaming").item()
+            n_blocks = -(-n_rows // _ROWS_PER_BLOCK)
+        places = np.linspace(0, len(ids), n_blocks, endpoint=False).astype(np.int64)[1:]
+        starts = ids.gather(places).unique(maintain_order=True) if len(ids) else ids
+        first, condition, ranges = 0, pl.lit(value=True), []
+        for value in starts:
+            start = pl.lit(value, dtype=ids.dtype)
+            stop = int(ids.search_sorted(value, side="left"))
+            ranges.append((condition & (left < start), first, stop))
+            first, condition = stop, left >= start
+        is_rest = (condition | left.is_null()) if ranges else condition
+        return [*ranges, (is_rest, first, len(ids))]
+
+    def read_block(self, condition: pl.Expr, first: int, stop: int) -> pl.DataFrame:
+        """Return the partition columns, node, neighbor and distance of the rows of a block."""
+        ends = self.graph.ends.filter(condition).rename({"weight": "distance"})
+        if self.places is not None:
+            found = ends.collect(engine="streaming")
+            nodes = (_look_up(end, self.nodes.rows["id"][0], self.places) for end in _ENDS)
+            found = found.select(*nodes, "distance")
+        else:
+            keys, ids = list(self.keys), self.nodes.rows.drop("cluster_no").with_row_index("node")
+            own = ids.slice(first, stop - first).rename({"id": "left"}).lazy()
+            others = ids.rename({"id": "right", "node": "neighbor"}).lazy()
+            rows = join_small(ends, [*keys, "left"], own, how="left")
+            rows = join_small(rows, [*keys, "right"], others, how="left")
+            found = rows.select(*keys, "node", "neighbor", "distance").collect(engine="streaming")
+        if found.select(~_is_distance(pl.col("distance"))).to_series().any():
+            self.raise_bad_distance(condition)
+        return found
+
+    def raise_bad_distance(self, condition: pl.Expr) -> None:
+        """Raise the error about the first row whose distance is not a finite number >= 0."""
+        columns = ("left", "right", "weight")
+        rows = self.graph.ends.filter(condition, ~_is_distance(pl.col("weight"))).select(columns)
+        worst = rows.sort(columns, nulls_last=True).head(1).collect(engine="streaming")
+        left, right, value = map(show_value, worst.row(0))
+        raise ClusterEvalError(
+            f"distance: expected finite numbers >= 0, got {value} for {left} and {right}; leave "
+            "out neighbors without a distance, or give them one"
         )
 
-    @cached_property
-    def neighbors(self) -> pl.LazyFrame:
-        """The pairs of two different nodes."""
-        return self.pairs.filter(pl.col("neighbor") != pl.col("node"))
+    def scan(
+        self, *, has_lists: bool = True, has_edges: bool = False, has_samples: bool = False
+    ) -> _Scores:
+        """Read the rows of neighbors, and return their scores.
 
-    @cached_property
-    def joined_edges(self) -> pl.LazyFrame:
-        """One row per edge of the graph of neighbors, as in Graph, with weight 1."""
-        node, neighbor = pl.col("node"), pl.col("neighbor")
-        own, other = pl.col("own_cluster"), pl.col("other_cluster")
-        low, high = pl.min_horizontal(node, neighbor), pl.max_horizontal(node, neighbor)
-        edges = self.neighbors.select(
-            *self.keys,
-            pair=low.cast(pl.UInt64) * pl.lit(NODES) + high.cast(pl.UInt64),
-            low_cluster=pl.when(node < neighbor).then(own).otherwise(other).cast(pl.UInt32),
-            high_cluster=pl.when(node < neighbor).then(other).otherwise(own).cast(pl.UInt32),
+        `has_lists` is whether to compute the scores that need more than counts, `has_edges` whether
+        to count edges and components, and `has_samples` whether to keep the rows of the nodes.
+        """
+        found, n_joined = _Scores(EdgeCounts(self.numbers) if has_edges else None), 0
+        for condition, first, stop in self.ranges():
+            rows = self.read_block(condition, first, stop)
+            found.dropped.append(self.count_dropped(rows))
+            lost = rows.filter(pl.col("neighbor").is_null()).select("node").drop_nulls()
+            rows = rows.select("node", "neighbor", "distance").drop_nulls()
+            n_joined += rows.height
+            nodes = self.score_block(rows, first, stop, found, has_lists=has_lists)
+            lost_counts = _count_nodes(lost["node"].to_numpy(), first, stop)
+            nodes = nodes.with_columns(n_dropped_neighbors=pl.Series(lost_counts, dtype=pl.Int64))
+            found.sums.append(nodes.group_by("cluster_no").agg(**_sum_terms()))
+            if has_samples:
+                found.samples.append(nodes)
+        if not n_joined:
+            n_dropped = pl.concat(found.dropped).select(pl.col("n_dropped_neighbors").sum())
+            self.graph.raise_unjoined(self.nodes.rows.lazy(), n_dropped.item())
+        return found
+
+    def count_dropped(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return n_dropped_neighbors, the rows with an end in no cluster, by partition."""
+        is_dropped = pl.col("node").is_null() | pl.col("neighbor").is_null()
+        terms = {"n_dropped_neighbors": is_dropped.cast(pl.Int64)}
+        return sum_by(rows.lazy(), list(self.keys), terms).collect()
+
+    def score_block(
+        self, rows: pl.DataFrame, first: int, stop: int, found: _Scores, *, has_lists: bool
+    ) -> pl.DataFrame:
+        """Return the nodes from `first` to `stop` - 1, with the columns of neighborhood_samples.
+
+        `rows` has node, neighbor and distance. Edges and distances are added to `found`.
+        """
+        is_loop = pl.col("node") == pl.col("neighbor")
+        n_self = _count_nodes(rows.filter(is_loop)["node"].to_numpy(), first, stop)
+        rows = rows.filter(~is_loop)
+        n_rows = _count_nodes(rows["node"].to_numpy(), first, stop)
+        rows = _drop_duplicates(rows)
+        rows = _sort_neighbors(rows) if has_lists else rows
+        node, neighbor, d = (column.to_numpy() for column in rows)
+        own, other = self.numbers.numbers[node], self.numbers.numbers[neighbor]
+        is_cut = own != other
+        k = _count_nodes(node, first, stop)
+        n_cut = _count_nodes(node[is_cut], first, stop)
+        if self.has_distances:
+            cut = pl.DataFrame({"cluster_no": own[is_cut], "d": d[is_cut]})
+            found.nearest.append(self.nearest_of(cut))
+        if found.edges:
+            found.edges.add(node, neighbor, stop)
+        del own, other, is_cut
+        columns = {
+            "n_neighbors": k,
+            "n_same": k - n_cut,
+            "n_self_neighbors": n_self,
+            "n_duplicate_neighbors": n_rows - k,
+        }
+        nodes = self.nodes.rows.slice(first, stop - first).with_columns(
+            pl.Series(name, values, pl.Int64) for name, values in columns.items()
         )
-        columns = (*self.keys, "low_cluster", "high_cluster")
-        unions = edges.group_by("pair").agg(pl.col(columns).first()).cache()
-        return unions.with_columns(
-            pl.col("low_cluster", "high_cluster").cast(pl.Int64),
-            low=(pl.col("pair") // NODES).cast(pl.Int64),
-            high=(pl.col("pair") % NODES).cast(pl.Int64),
-            weight=pl.lit(1.0),
-            n_rows=pl.lit(1, pl.Int64),
-        )
+        # Nodes without a neighbor in another cluster need no lists.
+        is_mixed = (n_cut > 0) & has_lists
+        chosen = is_mixed[node - np.uint32(first)]
+        sums = list_sums(node[chosen], neighbor[chosen], d[chosen], self.numbers, self.perplexity)
+        places = pl.Series(np.where(is_mixed, np.cumsum(is_mixed) - 1, -1)).replace(-1, None)
+        fields = zip(ListSums._fields, sums, strict=True)
+        nodes = nodes.with_columns(pl.Series(name, x).gather(places) for name, x in fields)
+        sizes = self.nodes.clusters.select("size", "n_points", "n_clusters", "least_size")
+        return self.add_scores(nodes.hstack(sizes[nodes["cluster_no"]]))
 
-    @cached_property
-    def sizes(self) -> pl.LazyFrame:
-        """One row per cluster: cluster, cluster_no, size, and n_points and n_clusters."""
-        kept = (pl.col(name).first() for name in (*self.keys, "cluster"))
-        sizes = self.nodes.group_by("cluster_no").agg(*kept, size=pl.len().cast(pl.Int64)).cache()
-        terms = {"n_points": pl.col("size").sum(), "n_clusters": pl.len().cast(pl.Int64)}
-        sums = aggregate_by(sizes, list(self.keys), terms)
-        return join_partitions(sizes, list(self.keys), sums).cache()
-
-    @cached_property
-    def counts(self) -> pl.LazyFrame:
-        """One row per node in the frame of neighbors: its counts of neighbors."""
-        is_other = (pl.col("neighbor") != pl.col("node")).fill_null(False)
-        is_same = is_other & (pl.col("own_cluster") == pl.col("other_cluster"))
-        rows = self.pairs.filter(pl.col("node").is_not_null()).select(
-            "node",
-            n_neighbors=is_other.cast(pl.Int64),
-            n_dropped_neighbors=pl.when(pl.col("neighbor").is_null()).then("n_rows").otherwise(0),
-            n_same=is_same.cast(pl.Int64),
-        )
-        return rows.group_by("node").agg(pl.all().sum()).cache()
-
-    @cached_property
-    def mixed(self) -> pl.LazyFrame:
-        """One row per node with a neighbor in another cluster: its _LIST_SUMS."""
-        mixed = self.counts.filter(pl.col("n_same") < pl.col("n_neighbors")).select("node")
-        rows = self.neighbors.join(mixed, on="node", how="semi")
-        sizes = self.sizes.select(pl.col("cluster_no").alias("other_cluster"), "size", "n_points")
-        rows = join_small(rows, ["other_cluster"], sizes)
-        rows = rows.sort("node", "distance", "neighbor").select(
-            "node", "own_cluster", "other_cluster", "distance", "size", "n_points"
-        )
-        return map_whole(rows, partial(_list_sums, perplexity=self.perplexity), _LIST_SUMS)
-
-    @cached_property
-    def samples(self) -> pl.LazyFrame:
-        """One row per node: the columns of neighborhood_samples, n_same and most_connectivity.
+    def add_scores(self, nodes: pl.DataFrame) -> pl.DataFrame:
+        """Return the nodes with the columns of neighborhood_samples and most_connectivity.
 
         most_connectivity is the connectivity if no neighbor were in the cluster of the node.
         """
-        sizes = self.sizes.drop(*self.keys, "cluster")
-        rows = join_small(self.nodes, ["cluster_no"], sizes)
-        rows = join_small(rows, ["node"], self.counts, how="left")
-        rows = join_small(rows, ["node"], self.mixed, how="left")
-        k, n_same, size = pl.col("n_neighbors"), pl.col("n_same"), pl.col("size")
-        counts = ("n_neighbors", "n_dropped_neighbors", "n_same")
-        rows = rows.with_columns(pl.col(counts).fill_null(0))
-        harmonic = (1 / pl.int_ranges(1, k + 1)).list.sum()
+        k, size, n_points = pl.col("n_neighbors"), pl.col("size"), pl.col("n_points")
         of_distances = (k > 0) & pl.lit(self.has_distances)
-        rows = rows.with_columns(
-            neighbor_purity=ratio(n_same, k),
-            balanced_purity=pl.when(k > 0).then(
-                (n_same / size / pl.col("balanced")).fill_null(1.0)
-            ),
+        enough = pl.lit(self.perplexity is not None) | (k >= _MIN_LISI_NEIGHBORS)
+        n_ranks = nodes.select(k.max().fill_null(0)).item()
+        harmonic = pl.Series(np.cumsum(1 / np.arange(1, n_ranks + 1)))
+        ranks = nodes.select(k.replace(0, None) - 1).to_series()
+        balanced = pl.col("n_same") / size / pl.col("balanced")
+        kbet = pl.col("kbet_statistic").fill_null(k * (n_points - size) / size)
+        nodes = nodes.with_columns(
+            neighbor_purity=ratio(pl.col("n_same"), k),
+            balanced_purity=pl.when(k > 0).then(balanced.fill_null(1.0)),
             inverse_simpson=pl.when(k > 0).then((k * k / pl.col("squares")).fill_null(1.0)),
-            lisi=pl.when(of_distances).then(pl.col("lisi").fill_null(1.0)),
-            kbet_statistic=pl.when(k > 0).then(
-                pl.col("kbet_statistic").fill_null(k * (pl.col("n_points") - size) / size)
-            ),
+            lisi=pl.when(of_distances & enough).then(pl.col("lisi").fill_null(1.0)),
+            kbet_statistic=pl.when(k > 0).then(kbet),
             connectivity=pl.when(of_distances).then(pl.col("connectivity").fill_null(0.0)),
-            most_connectivity=pl.when(of_distances).then(harmonic),
+            most_connectivity=pl.when(of_distances).then(harmonic.gather(ranks)),
         )
-        has_p_value = (k > 0) & pl.col("n_clusters").is_between(2, _MAX_KBET_CLUSTERS)
-        statistic = pl.struct(
-            x=pl.when(has_p_value).then("kbet_statistic").otherwise(0.0),
-            freedom=pl.when(has_p_value).then(pl.col("n_clusters") - 1).otherwise(1),
-        )
-        tail = statistic.map_batches(_tails_of, return_dtype=pl.Float64, is_elementwise=True)
-        return rows.with_columns(
-            kbet_p_value=pl.when(has_p_value).then(tail),
+        # The statistic is largest if all neighbors are in the smallest cluster.
+        can_reject = _tail(k * (n_points / pl.col("least_size") - 1)) < _KBET_ALPHA
+        return nodes.with_columns(
+            kbet_p_value=pl.when(can_reject).then(_tail(pl.col("kbet_statistic"))),
             normalized_connectivity=ratio(pl.col("connectivity"), pl.col("most_connectivity")),
-        ).cache()
+        )
 
-    def means_by(self, by: list[str]) -> pl.LazyFrame:
-        """Return one row per group of nodes, with its counts and the means of its scores.
+    def nearest_of(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the 15 smallest distances d of each partition, given cluster_no and d."""
+        by, smallest = list(self.keys), pl.col("d").bottom_k(15)
+        if not by:
+            return rows.select(smallest)
+        rows = rows.hstack(self.nodes.clusters.select(by)[rows["cluster_no"]])
+        return rows.group_by(by).agg(smallest).explode("d")
 
-        wcnn is the share of all neighbors that are in the cluster of their node.
-        """
-        k, p_value = pl.col("n_neighbors"), pl.col("kbet_p_value")
-        connectivity = _exact_sum(pl.col("connectivity"))
-        most = _exact_sum(pl.col("most_connectivity"))
-        accepted = pl.when(p_value.is_not_null()).then((p_value >= _KBET_ALPHA).cast(pl.Float64))
-        terms: Terms = {
-            "n": pl.len().cast(pl.Int64),
-            "most_neighbors": k.max(),
-            "n_without_neighbors": (k == 0).sum().cast(pl.Int64),
-            **{name: _exact_mean(pl.col(name)) for name in _NEIGHBOR_MEAN_COLUMNS[:4]},
-            "kbet_acceptance_rate": _exact_mean(accepted),
-            "connectivity": connectivity,
-            "normalized_connectivity": ratio(connectivity, most),
-            "wcnn": ratio(pl.col("n_same").sum(), k.sum()),
-            "n_neighbors": k.sum(),
-        }
-        return aggregate_by(self.samples, by, terms)
-
-    @cached_property
-    def cluster_rows(self) -> pl.LazyFrame:
-        """One row per cluster, with the partition columns and those of neighborhood_clusters."""
-        means = self.means_by(["cluster_no"])
-        components = map_whole(self.links, _component_sizes, _COMPONENT_SIZES)
-        rows = join_small(self.sizes, ["cluster_no"], means)
-        rows = join_small(rows, ["cluster_no"], components, how="left")
-        n = pl.col("n")
-        return rows.with_columns(
-            n_components=n - pl.col("n_tree_edges").fill_null(0),
-            largest_component_share=pl.col("largest").fill_null(1) / n,
-        ).cache()
-
-    @cached_property
-    def dunn_owa(self) -> pl.LazyFrame:
-        """One row per partition with a neighbor in another cluster: dunn_owa.
+    def dunn_owa(self, found: _Scores) -> pl.LazyFrame:
+        """Return one row per partition with a neighbor in another cluster: dunn_owa.
 
         It is the weighted mean of the 15 smallest distances between neighbors in different
         clusters, with the weights of SMin:5 in genieclust.
         """
-        is_cut = pl.col("own_cluster") != pl.col("other_cluster")
-        rows = self.neighbors.filter(is_cut, pl.col("distance").is_not_null())
-        d = pl.col("distance").bottom_k(15).sort()
-        nearest = aggregate_by(rows, list(self.keys), {"d": d if self.keys else d.implode()})
+        by, d = list(self.keys), pl.col("d").bottom_k(15).sort()
+        rows = pl.concat([self.nodes.clusters.select(by).head(0), *found.nearest], how="diagonal")
+        if not found.nearest:
+            rows = rows.with_columns(d=pl.lit(None, pl.Float64))
+        lists = aggregate_by(rows.lazy(), by, {"d": d if by else d.implode()})
         w = pl.int_ranges(pl.col("d").list.len()).list.eval((-((pl.element() / 5) ** 2) / 2).exp())
         # The weights are divided by their sum before a product can overflow.
         owa = (pl.col("d") * (w / w.list.sum())).list.sum()
-        return nearest.select(*self.keys, dunn_owa=pl.when(pl.col("d").list.len() > 0).then(owa))
+        return lists.select(*by, dunn_owa=pl.when(pl.col("d").list.len() > 0).then(owa))
 
-    def neighbor_row_counts(self) -> pl.LazyFrame:
-        """Return one row per partition with the counts of rows that are left out."""
-        by, rows = list(self.keys), pl.col("n_rows")
-        is_dropped, is_self = pl.col("pair").is_null(), pl.col("node") == pl.col("neighbor")
-        of_nodes = {"n_dropped": pl.col("n_dropped"), "n_noise": pl.col("is_noise").cast(pl.Int64)}
-        of_pairs = {
-            "n_self_neighbors": pl.when(is_self).then(rows).otherwise(0),
-            "n_dropped_neighbors": pl.when(is_dropped).then(rows).otherwise(0),
-            "n_duplicate_neighbors": pl.when(is_dropped | is_self).then(0).otherwise(rows - 1),
-        }
-        counts, others = sum_by(self.ids, by, of_nodes), sum_by(self.pairs, by, of_pairs)
-        if not by:
-            return counts.join(others, how="cross")
-        # A partition may have rows in only one of the two frames.
-        return counts.join(others, on=by, how="full", nulls_equal=True, coalesce=True)
+    def cluster_sums(self, found: _Scores) -> pl.LazyFrame:
+        """Return one row per cluster: its columns in _Nodes, and the sums of _sum_terms."""
+        sums = pl.concat(found.sums).lazy().group_by("cluster_no").agg(**_add_sums())
+        return join_small(self.nodes.clusters.lazy(), ["cluster_no"], sums)
 
-    @cached_property
-    def report_rows(self) -> pl.LazyFrame:
-        """One row per partition, with the columns of neighborhood_report."""
-        by, purity = list(self.keys), pl.col("neighbor_purity")
-        shares = aggregate_by(
-            self.cluster_rows,
-            by,
+    def cluster_rows(self, found: _Scores) -> pl.LazyFrame:
+        """Return one row per cluster, with the sums and the columns of neighborhood_clusters."""
+        rows = self.cluster_sums(found).with_columns(**_mean_terms())
+        if found.edges is None:
+            return rows.with_columns(largest_component_share=pl.lit(None, pl.Float64))
+        n_components, largest = found.edges.components()
+        counts = pl.LazyFrame(
             {
-                "n_clusters": pl.len().cast(pl.Int64),
-                "least_n": pl.col("n").min(),
-                "mean_component_share": pl.col("largest_component_share").mean(),
-                "cvnn_separation": (1 - purity).max(),
-            },
+                "cluster_no": np.arange(largest.size, dtype=np.uint32),
+                "n_components": n_components,
+                "largest": largest,
+            }
         )
-        parts = (
-            self.means_by(by),
-            shares,
-            self.dunn_owa,
-            self.sums(1.0).select(*by, "modularity"),
+        rows = join_small(rows, ["cluster_no"], counts)
+        return rows.with_columns(largest_component_share=pl.col("largest") / pl.col("n"))
+
+    def modularity(self, found: _Scores) -> pl.LazyFrame:
+        """Return the modularity of each partition with clusters."""
+        by, total = list(self.keys), pl.col("total")
+        empty = np.zeros(self.nodes.clusters.height)
+        n_inner, n_cut = (found.edges.n_inner, found.edges.n_cut) if found.edges else (empty, empty)
+        rows = self.nodes.clusters.select(*by, "cluster_no").with_columns(
+            weight=pl.Series(n_inner, dtype=pl.Float64),
+            cut_weight=pl.Series(n_cut, dtype=pl.Float64),
         )
-        rows = join_partitions(self.neighbor_row_counts(), by, *parts, how="left")
+        volume = pl.col("weight") + pl.col("cut_weight") / 2
+        totals = aggregate_by(rows.lazy(), by, {"total": volume.sum()})
+        term = modularity_term(pl.col("weight"), pl.col("cut_weight"), total, 1.0)
+        modularity = from_fixed_point(to_fixed_point(term).sum())
+        terms = {"modularity": modularity, "total": total.max()}
+        sums = aggregate_by(join_partitions(rows.lazy(), by, totals), by, terms)
+        return sums.select(*by, modularity=pl.when(total > 0).then("modularity"))
+
+    def report_rows(self, found: _Scores) -> pl.LazyFrame:
+        """Return one row per partition, with the columns of neighborhood_report."""
+        by, clusters = list(self.keys), self.cluster_rows(found)
+        shares = {
+            "n_clusters": pl.len().cast(pl.Int64),
+            "least_n": pl.col("n").min(),
+            "mean_component_share": pl.col("largest_component_share").mean(),
+            "cvnn_separation": (1 - pl.col("neighbor_purity")).max(),
+        }
+        sums = aggregate_by(clusters, by, _add_sums() | shares).with_columns(**_mean_terms())
+        counts = self.nodes.counts.lazy()
+        dropped = sum_by(
+            pl.concat(found.dropped).lazy(),
+            by,
+            {"n_dropped_neighbors": pl.col("n_dropped_neighbors")},
+        )
+        if by:
+            # A partition may have rows in only one of the two frames.
+            counts = counts.join(dropped, on=by, how="full", nulls_equal=True, coalesce=True)
+        else:
+            counts = counts.join(dropped, how="cross")
+        parts = (sums, self.dunn_owa(found), self.modularity(found))
+        rows = join_partitions(counts, by, *parts, how="left")
         is_wide = pl.col("least_n") > pl.col("most_neighbors")
         return rows.with_columns(
             pl.col(_NEIGHBOR_COUNT_COLUMNS).fill_null(0),
@@ -504,7 +624,9 @@ def neighborhood_samples(
     neighbors : DataFrame or LazyFrame
         The nearest neighbors of each id, one row per neighbor. An id is not its own neighbor, so
         rows whose two ids are the same are left out. Rows with the same two ids in the same order
-        count as one neighbor, with the smallest distance.
+        count as one neighbor, with the smallest distance. A LazyFrame, such as that of a Parquet
+        file, is read in blocks of ids of about 4 million rows, so it is not in memory as a whole.
+        This is fastest if the file is sorted by left.
     left, right : str or Expr
         The columns of `neighbors` with an id and its neighbor, which must have the same type as id.
         A row is left out if one of its two ids is NULL or has no cluster.
@@ -521,7 +643,8 @@ def neighborhood_samples(
         id. If noise is left out, it is not a neighbor either.
     perplexity : float, optional
         The effective number of neighbors in lisi, at least 1. By default, it is a third of the
-        number k of neighbors of the id, rounded down, but at least 1.
+        number k of neighbors of the id, rounded down, and lisi is NULL if k < 6: with a perplexity
+        of 1, lisi would be 1 whatever the clusters of the neighbors.
 
     Returns
     -------
@@ -551,16 +674,21 @@ def neighborhood_samples(
         - normalized_connectivity (range [0, 1], best 0): the same, divided by 1 + 1/2 + ... +
           1/k.
 
-        The scores of an id without neighbors are NULL. kbet_p_value is also NULL if there is only
-        one cluster, or if there are more than 1000, for which k neighbors are too few anyway.
+        The scores of an id without neighbors are NULL. lisi is also NULL if k < 6 and perplexity is
+        not given. kbet_p_value is also NULL if k neighbors are too few for the test to reject: the
+        statistic is largest if all neighbors are in the smallest cluster of the partition, which
+        has m of its n ids. The largest statistic is then k (n / m - 1), and there is no p-value
+        unless that of the largest statistic is below 0.05. Finally, kbet_p_value is NULL if there
+        is only one cluster, or more than 1000.
 
     Raises
     ------
     ClusterEvalError
         If a column does not exist, if the ids of the two frames have different types, or if an
         option is unknown. When you collect the result, the error is also raised if an id is NULL or
-        has several rows with a cluster, if a distance is negative, NULL or not finite, or if there
-        are ids and neighbors, but no row joins two ids.
+        has several rows with a cluster, if a distance is negative, NULL or not finite (the error
+        names the two ids of such a row, the lowest), or if there are ids and neighbors, but no row
+        joins two ids.
 
     Notes
     -----
@@ -589,7 +717,11 @@ def neighborhood_samples(
     [('a', 2, 0.5, 0.5), ('b', 2, 0.5, 0.5), ('c', 1, 1.0, 0.0), ('d', 0, None, None)]
     """
     found = pass_arguments_to(_read_neighborhoods, results=_NEIGHBOR_SAMPLE_COLUMNS)
-    rows = found.samples.with_columns(pl.col("id").cast(found.id_type))
+    nodes, clusters = pl.concat(found.scan(has_samples=True).samples), found.nodes.clusters
+    rows = nodes.lazy().with_columns(
+        pl.col("id").cast(found.graph.id_type),
+        cluster=clusters["cluster"].gather(nodes["cluster_no"]),
+    )
     rows = rows.select(*found.keys, *_NEIGHBOR_SAMPLE_COLUMNS)
     return to_user_frame(frame, rows.sort(*found.keys, "id", nulls_last=True), found.keys)
 
@@ -626,9 +758,10 @@ def neighborhood_clusters(
         - n_neighbors: the number of their neighbors.
         - n_without_neighbors: the number of ids without neighbors.
         - neighbor_purity, balanced_purity, inverse_simpson, lisi: the mean of the scores in
-          neighborhood_samples. 1 - neighbor_purity is the separation of the cluster in CVNN.
-        - kbet_acceptance_rate (range [0, 1]): the share of the ids whose kbet_p_value is at least
-          0.05.
+          neighborhood_samples that are not NULL. 1 - neighbor_purity is the separation of the
+          cluster in CVNN.
+        - kbet_acceptance_rate (range [0, 1]): the share of the ids with kbet_p_value for which it
+          is at least 0.05. It is NULL if no id has enough neighbors for a p-value.
         - connectivity (range [0, inf), best 0): the sum of the connectivity of the ids.
         - normalized_connectivity (range [0, 1], best 0): this sum, divided by the sum for ids
           without a neighbor in their cluster.
@@ -665,7 +798,8 @@ def neighborhood_clusters(
     [(1, 2, 0.5, 1), (2, 2, 0.0, 2)]
     """
     found = pass_arguments_to(_read_neighborhoods, results=_NEIGHBOR_CLUSTER_COLUMNS)
-    rows = found.cluster_rows.filter(pl.col("cluster").is_not_null())
+    rows = found.cluster_rows(found.scan(has_edges=True))
+    rows = rows.filter(pl.col("cluster").is_not_null())
     rows = rows.select(*found.keys, *_NEIGHBOR_CLUSTER_COLUMNS)
     return to_user_frame(frame, rows.sort(*found.keys, "cluster", nulls_last=True), found.keys)
 
@@ -692,7 +826,8 @@ def neighborhood_report(
     ----------
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
-        returned. Work that is needed only for other columns is skipped.
+        returned. Work that is needed only for other columns is skipped: mean_component_share and
+        modularity need the graph of all neighbors, the others only the neighbors of each id.
     frame, id, cluster, neighbors, left, right, distance : as in neighborhood_samples
     partition_by, noise, noise_as, perplexity : as in neighborhood_samples
 
@@ -713,7 +848,8 @@ def neighborhood_report(
         - n_without_neighbors: the number of ids without neighbors.
         - neighbor_purity (range [0, 1], best high), balanced_purity (range [0, 1], best high),
           inverse_simpson (range [1, inf)), lisi (range [1, inf)): the mean of the scores in
-          neighborhood_samples.
+          neighborhood_samples that are not NULL. lisi is NULL if each id has fewer than 6 neighbors
+          and perplexity is not given.
         - kbet_acceptance_rate (range [0, 1]), connectivity (range [0, inf), best 0),
           normalized_connectivity (range [0, 1], best 0): as in neighborhood_clusters, for all ids.
         - mean_component_share (range (0, 1], best high): the mean of largest_component_share in
@@ -760,7 +896,14 @@ def neighborhood_report(
     [(4, 0.875, 0.5, 0.25)]
     """
     found = pass_arguments_to(_read_neighborhoods, results=_NEIGHBOR_REPORT_COLUMNS)
-    rows = found.report_rows.select(*found.keys, *_NEIGHBOR_REPORT_COLUMNS)
+    chosen = set(_NEIGHBOR_REPORT_COLUMNS)
+    if metrics is not None:
+        chosen = set(check_metrics(metrics, _NEIGHBOR_REPORT_COLUMNS))
+    scores = found.scan(
+        has_lists=not chosen.isdisjoint(_LIST_COLUMNS),
+        has_edges=not chosen.isdisjoint(_EDGE_COLUMNS),
+    )
+    rows = found.report_rows(scores).select(*found.keys, *_NEIGHBOR_REPORT_COLUMNS)
     keys = list(found.keys)
     rows = rows.sort(keys, nulls_last=True) if keys else rows
     return to_user_frame(frame, rows, found.keys, metrics)

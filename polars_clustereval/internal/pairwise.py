@@ -70,8 +70,9 @@ def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.L
             pairs = n * (n - 1) // 2
             raise ClusterEvalError(
                 f"max_points: expected at most {max_points} points in a partition, got {n} "
-                f"({pairs} pairs, about {pairs // 10000 + 1} MB in DuckDB); raise max_points, or "
-                "take a sample"
+                f"({pairs} pairs, about {pairs // 10000 + 1} MB in DuckDB); raise max_points, take "
+                "a sample, or for connectivity alone, pass the result of nearest_neighbors to "
+                "neighborhood_report"
             )
 
     largest = points.row_counts.select(pl.col("n").max())

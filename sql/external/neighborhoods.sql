@@ -24,22 +24,9 @@ CREATE OR REPLACE MACRO clustereval._valid_neighborhood_options(noise, noise_as,
     ELSE clustereval._valid_graph_options(noise, noise_as, 1, 0)
   END;
 
--- x, the distance of a neighbor, as DOUBLE. Raises an error unless it is a finite number >= 0.
-CREATE OR REPLACE MACRO clustereval._check_neighbor_distance(x) AS
-  CASE
-    WHEN coalesce(TRY_CAST(x AS DOUBLE) >= 0 AND isfinite(TRY_CAST(x AS DOUBLE)), FALSE)
-    THEN CAST(x AS DOUBLE)
-    ELSE error(CASE
-      WHEN starts_with(concat('', alias(x)), '''')
-      THEN concat(
-        'distance: expected a column, got the quoted string ', alias(x), '; write it without quotes'
-      )
-      ELSE concat(
-        'distance: expected finite numbers >= 0, got ', clustereval._show_value(x),
-        '; leave out neighbors without a distance, or give them one'
-      )
-    END)
-  END;
+-- TRUE if x, the distance of a neighbor, is a finite number >= 0.
+CREATE OR REPLACE MACRO clustereval._is_distance(x) AS
+  coalesce(TRY_CAST(x AS DOUBLE) >= 0 AND isfinite(TRY_CAST(x AS DOUBLE)), FALSE);
 
 ---------------------------------------------------------------------------------------------------
 -- Nodes and neighbors
@@ -56,20 +43,20 @@ CREATE OR REPLACE MACRO clustereval._neighborhood_ids(
     weight_name := 'distance', edge_name := 'neighbors'
   ) AS ids;
 
--- One row per node and neighbor: partition_key; node and neighbor; own_cluster and other_cluster;
--- distance, the smallest, NULL without the column; and n_rows, its rows. neighbor is NULL in one
--- row per node for the rows whose neighbor has no cluster; node is also NULL in one row per
--- partition for those whose id has none.
-CREATE OR REPLACE MACRO clustereval._neighbor_pairs(
+-- One row per edge between a node, low, and the same or a higher node, high: partition_key; low and
+-- high; low_cluster and high_cluster; n_low and low_distance, the rows in which high is a neighbor
+-- of low, and the smallest distance in these; and n_high and high_distance, the same for the rows
+-- in which low is a neighbor of high. high is NULL in one row per node for the rows whose neighbor
+-- has no cluster; low is also NULL in one row per partition for those whose id has none. One GROUP
+-- BY of all rows, for the neighbors and for the edges, takes half of the time of two.
+CREATE OR REPLACE MACRO clustereval._neighbor_edges(
   nodes, tbl, id, neighbors, "left", "right", distance, partition_by
 ) AS TABLE
   WITH __ce_ends AS (
     SELECT
       partition_by AS __ce_partition, "left" AS __ce_left, "right" AS __ce_right,
-      CASE
-        WHEN NOT clustereval._is_left_out(distance)
-        THEN clustereval._check_neighbor_distance(distance)
-      END AS __ce_distance
+      CASE WHEN clustereval._is_distance(distance) THEN TRY_CAST(distance AS DOUBLE) END
+        AS __ce_distance
     FROM query_table(neighbors)
     UNION ALL
     SELECT partition_by, id, id, NULL FROM query_table(tbl) WHERE FALSE
@@ -77,10 +64,14 @@ CREATE OR REPLACE MACRO clustereval._neighbor_pairs(
   joined AS (
     SELECT
       ends.__ce_partition AS partition_key,
-      one.node,
-      CASE WHEN one.node IS NOT NULL THEN two.node END AS neighbor,
-      one.cluster_no AS own_cluster,
-      CASE WHEN one.node IS NOT NULL THEN two.cluster_no END AS other_cluster,
+      CASE WHEN one.node > two.node THEN two.node ELSE one.node END AS low,
+      CASE WHEN one.node > two.node THEN one.node WHEN one.node IS NOT NULL THEN two.node END
+        AS high,
+      CASE WHEN one.node > two.node THEN two.cluster_no ELSE one.cluster_no END AS low_cluster,
+      CASE
+        WHEN one.node > two.node THEN one.cluster_no WHEN one.node IS NOT NULL THEN two.cluster_no
+      END AS high_cluster,
+      COALESCE(one.node <= two.node, TRUE) AS is_of_low,
       ends.__ce_distance AS length
     FROM __ce_ends AS ends
     LEFT JOIN query_table(nodes) AS one
@@ -91,19 +82,74 @@ CREATE OR REPLACE MACRO clustereval._neighbor_pairs(
       AND two.id = ends.__ce_right
   )
   SELECT
-    partition_key, node, neighbor, own_cluster, other_cluster,
-    MIN(length) AS distance,
-    CAST(COUNT(*) AS INTEGER) AS n_rows
+    partition_key, low, high, low_cluster, high_cluster,
+    MIN(CASE WHEN is_of_low THEN length END) AS low_distance,
+    MIN(CASE WHEN NOT is_of_low THEN length END) AS high_distance,
+    CAST(COUNT(CASE WHEN is_of_low THEN 1 END) AS INTEGER) AS n_low,
+    CAST(COUNT(CASE WHEN NOT is_of_low THEN 1 END) AS INTEGER) AS n_high
   FROM joined
-  GROUP BY partition_key, node, neighbor, own_cluster, other_cluster;
+  GROUP BY partition_key, low, high, low_cluster, high_cluster;
 
--- One row, valid = TRUE. Raises an error if no row joins two nodes although there are both nodes
--- and ends that are in no cluster. The ends are read only if no row joins two nodes.
-CREATE OR REPLACE MACRO clustereval._check_neighbor_pairs(
-  nodes, pairs, neighbors, "left", "right", partition_by
+-- One row per node and neighbor of the edges, with n_rows, its rows, and distance, NULL without the
+-- column. node and neighbor are NULL as low and high are.
+CREATE OR REPLACE MACRO clustereval._neighbor_pairs(edges) AS TABLE
+  SELECT
+    partition_key, low AS node, high AS neighbor, low_cluster AS own_cluster,
+    high_cluster AS other_cluster, low_distance AS distance, n_low AS n_rows
+  FROM query_table(edges)
+  WHERE n_low > 0
+  UNION ALL
+  SELECT partition_key, high, low, high_cluster, low_cluster, high_distance, n_high
+  FROM query_table(edges)
+  WHERE n_high > 0;
+
+-- The edges between two different nodes, in the form of _graph_edges, with weight 1.
+CREATE OR REPLACE MACRO clustereval._neighbor_graph(edges) AS TABLE
+  SELECT
+    partition_key, low, high, low_cluster, high_cluster, 1.0::DOUBLE AS weight,
+    CAST(n_low + n_high AS BIGINT) AS n_rows, CAST(NULL AS VARCHAR) AS stranger
+  FROM query_table(edges)
+  WHERE low <> high;
+
+-- One row per node with an id in the table of neighbors, and one with node NULL per partition with
+-- other ids: partition_key, node, own_cluster, n_neighbors, n_same (neighbors in its cluster),
+-- has_distances, and the rows n_dropped_neighbors, n_self and n_repeated.
+CREATE OR REPLACE MACRO clustereval._neighbor_counts(edges) AS TABLE
+  WITH pairs AS (SELECT * FROM clustereval._neighbor_pairs(edges))
+  SELECT
+    partition_key,
+    node,
+    own_cluster,
+    CAST(COUNT(CASE WHEN neighbor <> node THEN 1 END) AS BIGINT) AS n_neighbors,
+    CAST(COUNT(CASE WHEN neighbor <> node AND other_cluster = own_cluster THEN 1 END) AS BIGINT)
+      AS n_same,
+    MIN(distance) IS NOT NULL AS has_distances,
+    CAST(SUM(CASE WHEN neighbor IS NULL THEN n_rows ELSE 0 END) AS BIGINT) AS n_dropped_neighbors,
+    CAST(SUM(CASE WHEN neighbor = node THEN n_rows ELSE 0 END) AS BIGINT) AS n_self,
+    CAST(SUM(CASE WHEN neighbor <> node THEN n_rows - 1 ELSE 0 END) AS BIGINT) AS n_repeated
+  FROM pairs
+  GROUP BY partition_key, node, own_cluster;
+
+-- One row, valid = TRUE. Raises an error about the first row whose distance is not a finite number
+-- >= 0, or if no row joins two nodes although there are both nodes and ends that are in no cluster.
+-- The ends are read only if no row joins two nodes.
+CREATE OR REPLACE MACRO clustereval._check_neighbors(
+  nodes, counts, neighbors, "left", "right", distance, partition_by
 ) AS TABLE
-  WITH __ce_sums AS (
-    SELECT SUM(n_rows) AS n, COUNT(neighbor) AS n_joined FROM query_table(pairs)
+  WITH __ce_faults AS (
+    SELECT
+      "left" AS __ce_left, "right" AS __ce_right, TRY_CAST(distance AS DOUBLE) AS __ce_distance,
+      concat('', alias(distance)) AS __ce_text
+    FROM query_table(neighbors)
+    WHERE NOT clustereval._is_left_out(distance) AND NOT clustereval._is_distance(distance)
+    ORDER BY __ce_left ASC NULLS LAST, __ce_right ASC NULLS LAST, __ce_distance ASC NULLS LAST
+    LIMIT 1
+  ),
+  __ce_sums AS (
+    SELECT
+      SUM(n_neighbors + n_repeated + n_self + n_dropped_neighbors) AS n,
+      SUM(n_neighbors + n_self) AS n_joined
+    FROM query_table(counts)
   ),
   __ce_unjoined AS (SELECT n AS __ce_n FROM __ce_sums WHERE n_joined = 0),
   __ce_ends AS (
@@ -124,6 +170,19 @@ CREATE OR REPLACE MACRO clustereval._check_neighbor_pairs(
   known AS (SELECT MIN(id) AS id FROM query_table(nodes))
   SELECT
     CASE
+      WHEN starts_with(fault.__ce_text, '''')
+      THEN error(concat(
+        'distance: expected a column, got the quoted string ', fault.__ce_text,
+        '; write it without quotes'
+      ))
+      WHEN fault.__ce_text IS NOT NULL
+      THEN error(concat(
+        'distance: expected finite numbers >= 0, got ',
+        clustereval._show_value(fault.__ce_distance), ' for ',
+        clustereval._show_value(fault.__ce_left), ' and ',
+        clustereval._show_value(fault.__ce_right),
+        '; leave out neighbors without a distance, or give them one'
+      ))
       WHEN sums.n_joined = 0 AND known.id IS NOT NULL AND strangers.stranger IS NOT NULL
       THEN error(concat(
         'neighbors: expected neighbors between ids with a cluster, such as ',
@@ -134,22 +193,8 @@ CREATE OR REPLACE MACRO clustereval._check_neighbor_pairs(
     END AS valid
   FROM __ce_sums AS sums
   CROSS JOIN known
-  CROSS JOIN strangers;
-
--- One row per edge of the graph of neighbors, in the form of _graph_edges, with weight 1.
-CREATE OR REPLACE MACRO clustereval._neighbor_edges(pairs) AS TABLE
-  SELECT
-    partition_key,
-    LEAST(node, neighbor) AS low,
-    GREATEST(node, neighbor) AS high,
-    CASE WHEN node < neighbor THEN own_cluster ELSE other_cluster END AS low_cluster,
-    CASE WHEN node < neighbor THEN other_cluster ELSE own_cluster END AS high_cluster,
-    1.0::DOUBLE AS weight,
-    CAST(COUNT(*) AS BIGINT) AS n_rows,
-    CAST(NULL AS VARCHAR) AS stranger
-  FROM query_table(pairs)
-  WHERE neighbor <> node
-  GROUP BY ALL;
+  CROSS JOIN strangers
+  LEFT JOIN __ce_faults AS fault ON TRUE;
 
 ---------------------------------------------------------------------------------------------------
 -- Kernel of the local inverse Simpson index
@@ -183,7 +228,7 @@ CREATE OR REPLACE MACRO clustereval._newton_step(starts) AS TABLE
     FROM sums
   )
   SELECT
-    * EXCLUDE (step) REPLACE (beta * exp(LEAST(GREATEST(step, -5.0), 5.0)) AS beta)
+    * EXCLUDE (step) REPLACE (beta * exp(LEAST(GREATEST(step, -2.0), 2.0)) AS beta)
   FROM slopes;
 
 -- The beta at which the entropy of the weights exp(-beta x) is `entropy`, by bisection of ln beta,
@@ -284,23 +329,8 @@ CREATE OR REPLACE MACRO clustereval._chi_square_tail(x, freedom) AS
 -- Scores of nodes
 ---------------------------------------------------------------------------------------------------
 
--- One row per node with an id in the table of neighbors: node, own_cluster, n_neighbors,
--- n_dropped_neighbors, n_same (neighbors in its cluster), and has_distances.
-CREATE OR REPLACE MACRO clustereval._neighbor_counts(pairs) AS TABLE
-  SELECT
-    node,
-    own_cluster,
-    CAST(COUNT(CASE WHEN neighbor <> node THEN 1 END) AS BIGINT) AS n_neighbors,
-    CAST(SUM(CASE WHEN neighbor IS NULL THEN n_rows ELSE 0 END) AS BIGINT) AS n_dropped_neighbors,
-    CAST(COUNT(CASE WHEN neighbor <> node AND other_cluster = own_cluster THEN 1 END) AS BIGINT)
-      AS n_same,
-    MIN(distance) IS NOT NULL AS has_distances
-  FROM query_table(pairs)
-  WHERE node IS NOT NULL
-  GROUP BY node, own_cluster;
-
--- One row per cluster: partition_key, cluster, cluster_no, n, and n_points and n_clusters of its
--- partition.
+-- One row per cluster: partition_key, cluster, cluster_no, n, and n_points, n_clusters and least_n,
+-- the size of the smallest cluster, of its partition.
 CREATE OR REPLACE MACRO clustereval._neighborhood_sizes(nodes) AS TABLE
   WITH sizes AS (
     SELECT
@@ -311,11 +341,12 @@ CREATE OR REPLACE MACRO clustereval._neighborhood_sizes(nodes) AS TABLE
   ),
   partitions AS (
     SELECT
-      partition_key, CAST(SUM(n) AS BIGINT) AS n_points, CAST(COUNT(*) AS BIGINT) AS n_clusters
+      partition_key, CAST(SUM(n) AS BIGINT) AS n_points, CAST(COUNT(*) AS BIGINT) AS n_clusters,
+      MIN(n) AS least_n
     FROM sizes
     GROUP BY partition_key
   )
-  SELECT size.*, one.n_points, one.n_clusters
+  SELECT size.*, one.n_points, one.n_clusters, one.least_n
   FROM sizes AS size
   JOIN partitions AS one ON one.partition_key IS NOT DISTINCT FROM size.partition_key;
 
@@ -323,14 +354,15 @@ CREATE OR REPLACE MACRO clustereval._neighborhood_sizes(nodes) AS TABLE
 -- sum of the squared numbers of neighbors by cluster; weight and weight_squares, the same for the
 -- weights of _neighbor_weights; balanced, the sum of 1 / size of the cluster over the neighbors;
 -- and kbet_statistic.
-CREATE OR REPLACE MACRO clustereval._mixed_neighborhoods(pairs, counts, sizes, perplexity) AS TABLE
-  WITH ranked AS (
+CREATE OR REPLACE MACRO clustereval._mixed_neighborhoods(edges, counts, sizes, perplexity) AS TABLE
+  WITH pairs AS (SELECT * FROM clustereval._neighbor_pairs(edges)),
+  ranked AS (
     SELECT
       pair.node, pair.own_cluster, pair.other_cluster, pair.distance,
       row_number() OVER (
         PARTITION BY pair.node ORDER BY pair.distance ASC NULLS LAST, pair.neighbor ASC NULLS LAST
       ) AS rank
-    FROM query_table(pairs) AS pair
+    FROM pairs AS pair
     SEMI JOIN (
       SELECT node FROM query_table(counts) WHERE n_same < n_neighbors
     ) AS mixed ON mixed.node = pair.node
@@ -387,13 +419,14 @@ CREATE OR REPLACE MACRO clustereval._mixed_neighborhoods(pairs, counts, sizes, p
 -- One row per node: node, the columns of neighborhood_samples, n_same, cluster_no, and
 -- most_connectivity, the connectivity if no neighbor were in its cluster. The clusters of a
 -- partition are at most 1000 if kbet_p_value is not NULL, because its sum has a term for every
--- second cluster.
-CREATE OR REPLACE MACRO clustereval._neighborhood_rows(nodes, pairs, sizes, perplexity) AS TABLE
-  WITH counts AS MATERIALIZED (SELECT * FROM clustereval._neighbor_counts(pairs)),
-  joined AS (
+-- second cluster. Many nodes have the same statistic, so its tail is computed for each value.
+CREATE OR REPLACE MACRO clustereval._neighborhood_rows(
+  nodes, edges, counts, sizes, perplexity
+) AS TABLE
+  WITH joined AS MATERIALIZED (
     SELECT
-      node.*,
-      size.n, size.n_points, size.n_clusters,
+      node.partition_key, node.id, node.cluster, node.node, node.cluster_no,
+      size.n, size.n_points, size.n_clusters, size.least_n,
       COALESCE(one.n_neighbors, 0) AS n_neighbors,
       COALESCE(one.n_dropped_neighbors, 0) AS n_dropped_neighbors,
       COALESCE(one.n_same, 0) AS n_same,
@@ -407,9 +440,26 @@ CREATE OR REPLACE MACRO clustereval._neighborhood_rows(nodes, pairs, sizes, perp
       END AS kbet_statistic
     FROM query_table(nodes) AS node
     JOIN query_table(sizes) AS size ON size.cluster_no = node.cluster_no
-    LEFT JOIN counts AS one ON one.node = node.node
-    LEFT JOIN clustereval._mixed_neighborhoods(pairs, counts, sizes, perplexity) AS mixed
+    LEFT JOIN query_table(counts) AS one ON one.node = node.node
+    LEFT JOIN clustereval._mixed_neighborhoods(edges, counts, sizes, perplexity) AS mixed
       ON mixed.node = node.node
+  ),
+  -- The statistic is largest if all neighbors are in the smallest cluster.
+  limits AS (
+    SELECT
+      n_neighbors, n_points, least_n, n_clusters,
+      clustereval._chi_square_tail(
+        n_neighbors * (n_points / CAST(least_n AS DOUBLE) - 1), n_clusters - 1
+      ) < 0.05 AS can_reject
+    FROM (SELECT DISTINCT n_neighbors, n_points, least_n, n_clusters FROM joined) AS cases
+    WHERE n_neighbors > 0 AND n_clusters BETWEEN 2 AND 1000
+  ),
+  tails AS (
+    SELECT
+      kbet_statistic, n_clusters,
+      clustereval._chi_square_tail(kbet_statistic, n_clusters - 1) AS kbet_p_value
+    FROM (SELECT DISTINCT kbet_statistic, n_clusters FROM joined) AS cases
+    WHERE n_clusters BETWEEN 2 AND 1000
   )
   SELECT
     partition_key,
@@ -417,29 +467,36 @@ CREATE OR REPLACE MACRO clustereval._neighborhood_rows(nodes, pairs, sizes, perp
     cluster,
     node,
     cluster_no,
-    n_neighbors,
+    one.n_neighbors,
     n_dropped_neighbors,
     n_same,
-    clustereval._ratio(n_same, n_neighbors) AS neighbor_purity,
+    clustereval._ratio(n_same, one.n_neighbors) AS neighbor_purity,
     CASE
-      WHEN n_neighbors > 0
+      WHEN one.n_neighbors > 0
       THEN COALESCE(n_same / CAST(n AS DOUBLE) / balanced, 1.0)
     END AS balanced_purity,
     CASE
-      WHEN n_neighbors > 0 THEN COALESCE(CAST(n_neighbors * n_neighbors AS DOUBLE) / squares, 1.0)
+      WHEN one.n_neighbors > 0
+      THEN COALESCE(CAST(one.n_neighbors * one.n_neighbors AS DOUBLE) / squares, 1.0)
     END AS inverse_simpson,
-    CASE WHEN has_distances THEN COALESCE(weight * weight / weight_squares, 1.0) END AS lisi,
-    kbet_statistic,
+    -- With fewer than 6 neighbors, the default perplexity is 1, and so is lisi.
     CASE
-      WHEN n_clusters BETWEEN 2 AND 1000
-      THEN clustereval._chi_square_tail(kbet_statistic, n_clusters - 1)
-    END AS kbet_p_value,
+      WHEN has_distances AND (perplexity IS NOT NULL OR one.n_neighbors >= 6)
+      THEN COALESCE(weight * weight / weight_squares, 1.0)
+    END AS lisi,
+    one.kbet_statistic,
+    CASE WHEN least.can_reject THEN tail.kbet_p_value END AS kbet_p_value,
     CASE WHEN has_distances THEN COALESCE(connectivity, 0.0) END AS connectivity,
     CASE
       WHEN has_distances
-      THEN list_sum(list_transform(range(1, n_neighbors + 1), lambda rank: 1.0 / rank))
+      THEN list_sum(list_transform(range(1, one.n_neighbors + 1), lambda rank: 1.0 / rank))
     END AS most_connectivity
-  FROM joined;
+  FROM joined AS one
+  LEFT JOIN limits AS least
+    ON least.n_neighbors = one.n_neighbors AND least.n_points = one.n_points
+    AND least.least_n = one.least_n AND least.n_clusters = one.n_clusters
+  LEFT JOIN tails AS tail
+    ON tail.kbet_statistic = one.kbet_statistic AND tail.n_clusters = one.n_clusters;
 
 ---------------------------------------------------------------------------------------------------
 -- Scores of clusters
@@ -453,9 +510,22 @@ CREATE OR REPLACE MACRO clustereval._neighbor_components(edges, clusters) AS TAB
   ),
   arcs AS MATERIALIZED (SELECT * FROM clustereval._graph_arcs(edges, open)),
   covered AS MATERIALIZED (SELECT * FROM clustereval._graph_levels(open, arcs)),
+  -- If all clusters are covered, which is common, no arc is compared with the covered nodes.
+  split AS (
+    SELECT one.cluster_no
+    FROM query_table(clusters) AS one
+    JOIN (SELECT cluster_no, COUNT(*) AS n FROM covered GROUP BY cluster_no) AS found
+      ON found.cluster_no = one.cluster_no AND found.n < one.n_nodes
+  ),
+  open_arcs AS MATERIALIZED (
+    SELECT * FROM query_table(arcs) WHERE (SELECT COUNT(*) FROM split) > 0
+  ),
+  split_arcs AS MATERIALIZED (
+    SELECT arc.* FROM open_arcs AS arc SEMI JOIN split ON split.cluster_no = arc.cluster_no
+  ),
   rest AS MATERIALIZED (
     SELECT arc.from_node, arc.to_node, arc.cluster_no
-    FROM query_table(arcs) AS arc
+    FROM split_arcs AS arc
     ANTI JOIN covered ON covered.node = arc.from_node
   ),
   members AS (SELECT DISTINCT cluster_no, from_node AS node FROM rest),
@@ -523,10 +593,11 @@ CREATE OR REPLACE MACRO clustereval._neighborhood_means(rows, key) AS TABLE
 
 -- One row per partition: partition_key and dunn_owa, the weighted mean of the 15 smallest distances
 -- between neighbors in different clusters, with the weights of SMin:5 in genieclust.
-CREATE OR REPLACE MACRO clustereval._dunn_owa(pairs) AS TABLE
-  WITH nearest AS (
+CREATE OR REPLACE MACRO clustereval._dunn_owa(edges) AS TABLE
+  WITH pairs AS (SELECT * FROM clustereval._neighbor_pairs(edges)),
+  nearest AS (
     SELECT partition_key, MIN(distance, 15) AS distances
-    FROM query_table(pairs)
+    FROM pairs
     WHERE own_cluster <> other_cluster AND distance IS NOT NULL
     GROUP BY partition_key
   ),
@@ -546,19 +617,17 @@ CREATE OR REPLACE MACRO clustereval._dunn_owa(pairs) AS TABLE
 -- One row per partition with rows that are counted separately: n_dropped, n_noise,
 -- n_self_neighbors, n_dropped_neighbors and n_duplicate_neighbors. Without partition_by there is
 -- at least one row.
-CREATE OR REPLACE MACRO clustereval._neighborhood_row_counts(ids, pairs, tbl, partition_by) AS TABLE
+CREATE OR REPLACE MACRO clustereval._neighborhood_row_counts(
+  ids, counts, tbl, partition_by
+) AS TABLE
   WITH __ce_counts AS (
     SELECT
       partition_key, n_dropped, CASE WHEN is_noise THEN 1 ELSE 0 END AS n_noise,
       0 AS n_self, 0 AS n_left_out, 0 AS n_repeated
     FROM query_table(ids)
     UNION ALL
-    SELECT
-      partition_key, 0, 0,
-      CASE WHEN neighbor = node THEN n_rows ELSE 0 END,
-      CASE WHEN neighbor IS NULL THEN n_rows ELSE 0 END,
-      CASE WHEN neighbor <> node THEN n_rows - 1 ELSE 0 END
-    FROM query_table(pairs)
+    SELECT partition_key, 0, 0, n_self, n_dropped_neighbors, n_repeated
+    FROM query_table(counts)
     UNION ALL
     SELECT NULL, 0, 0, 0, 0, 0
     FROM query_table(tbl)
@@ -585,7 +654,9 @@ CREATE OR REPLACE MACRO clustereval._neighborhood_row_counts(ids, pairs, tbl, pa
 -- columns id and cluster, neighbors a table with the columns left, an id, and right, its neighbor,
 -- and distance, a number >= 0; without it, the scores that need distances are NULL. partition_by is
 -- a column of both tables. noise and noise_as are those of graph_report. perplexity is that of
--- lisi, by default a third of the number of neighbors.
+-- lisi, by default a third of the number k of neighbors; then lisi is NULL if k < 6. kbet_p_value is
+-- NULL if no k neighbors could be rejected: if the largest statistic, k (n / m - 1) if the smallest
+-- of the clusters has m of n ids, does not have a p-value below 0.05.
 -- Examples:
 --   FROM clustereval.neighborhood_samples(people, id, cluster, nearest, id_l, id_r, distance := d);
 CREATE OR REPLACE MACRO clustereval.neighborhood_samples(
@@ -598,20 +669,23 @@ CREATE OR REPLACE MACRO clustereval.neighborhood_samples(
     )
   ),
   __ce_nodes AS MATERIALIZED (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
-  __ce_pairs AS MATERIALIZED (
-    SELECT * FROM clustereval._neighbor_pairs(
+  __ce_edges AS MATERIALIZED (
+    SELECT * FROM clustereval._neighbor_edges(
       __ce_nodes, tbl, id, neighbors, "left", "right", distance, partition_by
     )
   ),
+  __ce_counts AS MATERIALIZED (SELECT * FROM clustereval._neighbor_counts(__ce_edges)),
   __ce_checked AS MATERIALIZED (
     SELECT *
-    FROM clustereval._check_neighbor_pairs(
-      __ce_nodes, __ce_pairs, neighbors, "left", "right", partition_by
+    FROM clustereval._check_neighbors(
+      __ce_nodes, __ce_counts, neighbors, "left", "right", distance, partition_by
     )
   ),
   __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._neighborhood_sizes(__ce_nodes)),
   __ce_rows AS (
-    SELECT * FROM clustereval._neighborhood_rows(__ce_nodes, __ce_pairs, __ce_sizes, perplexity)
+    SELECT * FROM clustereval._neighborhood_rows(
+      __ce_nodes, __ce_edges, __ce_counts, __ce_sizes, perplexity
+    )
   )
   SELECT
     partition_key, one.id, one.cluster, n_neighbors, n_dropped_neighbors, neighbor_purity,
@@ -625,9 +699,9 @@ CREATE OR REPLACE MACRO clustereval.neighborhood_samples(
   ORDER BY one.partition_key ASC NULLS LAST, one.id ASC NULLS LAST;
 
 -- Scores of the nearest neighbors, one row per cluster: cluster, n, n_neighbors,
--- n_without_neighbors, the means of the scores in neighborhood_samples, kbet_acceptance_rate,
--- n_components and largest_component_share. The parameters are those of neighborhood_samples. Noise
--- that counts as singletons gets no rows.
+-- n_without_neighbors, the means of the scores in neighborhood_samples, kbet_acceptance_rate (of the
+-- ids with a p-value), n_components and largest_component_share. The parameters are those of
+-- neighborhood_samples. Noise that counts as singletons gets no rows.
 -- Examples:
 --   FROM clustereval.neighborhood_clusters(people, id, cluster, nearest, id_l, id_r);
 CREATE OR REPLACE MACRO clustereval.neighborhood_clusters(
@@ -640,25 +714,28 @@ CREATE OR REPLACE MACRO clustereval.neighborhood_clusters(
     )
   ),
   __ce_nodes AS MATERIALIZED (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
-  __ce_pairs AS MATERIALIZED (
-    SELECT * FROM clustereval._neighbor_pairs(
+  __ce_edges AS MATERIALIZED (
+    SELECT * FROM clustereval._neighbor_edges(
       __ce_nodes, tbl, id, neighbors, "left", "right", distance, partition_by
     )
   ),
+  __ce_counts AS MATERIALIZED (SELECT * FROM clustereval._neighbor_counts(__ce_edges)),
   __ce_checked AS MATERIALIZED (
     SELECT *
-    FROM clustereval._check_neighbor_pairs(
-      __ce_nodes, __ce_pairs, neighbors, "left", "right", partition_by
+    FROM clustereval._check_neighbors(
+      __ce_nodes, __ce_counts, neighbors, "left", "right", distance, partition_by
     )
   ),
   __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._neighborhood_sizes(__ce_nodes)),
   __ce_rows AS (
-    SELECT * FROM clustereval._neighborhood_rows(__ce_nodes, __ce_pairs, __ce_sizes, perplexity)
+    SELECT * FROM clustereval._neighborhood_rows(
+      __ce_nodes, __ce_edges, __ce_counts, __ce_sizes, perplexity
+    )
   ),
-  __ce_edges AS MATERIALIZED (SELECT * FROM clustereval._neighbor_edges(__ce_pairs)),
-  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
+  __ce_graph AS (SELECT * FROM clustereval._neighbor_graph(__ce_edges)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_graph)),
   __ce_components AS MATERIALIZED (
-    SELECT * FROM clustereval._neighbor_components(__ce_edges, __ce_clusters)
+    SELECT * FROM clustereval._neighbor_components(__ce_graph, __ce_clusters)
   )
   SELECT
     size.partition_key, size.cluster, mean.n, mean.n_neighbors, mean.n_without_neighbors,
@@ -677,8 +754,8 @@ CREATE OR REPLACE MACRO clustereval.neighborhood_clusters(
   ORDER BY size.partition_key ASC NULLS LAST, size.cluster ASC NULLS LAST;
 
 -- Scores of the nearest neighbors: one row with counts, the means of the scores in
--- neighborhood_samples, kbet_acceptance_rate, mean_component_share, cvnn_separation, wcnn, dunn_owa
--- and modularity. The parameters are those of neighborhood_samples.
+-- neighborhood_samples, kbet_acceptance_rate (of the ids with a p-value), mean_component_share,
+-- cvnn_separation, wcnn, dunn_owa and modularity. The parameters are those of neighborhood_samples.
 -- Examples:
 --   FROM clustereval.neighborhood_report(people, id, cluster, nearest, id_l, id_r, distance := d);
 CREATE OR REPLACE MACRO clustereval.neighborhood_report(
@@ -691,25 +768,28 @@ CREATE OR REPLACE MACRO clustereval.neighborhood_report(
     )
   ),
   __ce_nodes AS MATERIALIZED (SELECT * FROM clustereval._graph_nodes(__ce_ids, noise_as)),
-  __ce_pairs AS MATERIALIZED (
-    SELECT * FROM clustereval._neighbor_pairs(
+  __ce_edges AS MATERIALIZED (
+    SELECT * FROM clustereval._neighbor_edges(
       __ce_nodes, tbl, id, neighbors, "left", "right", distance, partition_by
     )
   ),
+  __ce_counts AS MATERIALIZED (SELECT * FROM clustereval._neighbor_counts(__ce_edges)),
   __ce_checked AS MATERIALIZED (
     SELECT *
-    FROM clustereval._check_neighbor_pairs(
-      __ce_nodes, __ce_pairs, neighbors, "left", "right", partition_by
+    FROM clustereval._check_neighbors(
+      __ce_nodes, __ce_counts, neighbors, "left", "right", distance, partition_by
     )
   ),
   __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._neighborhood_sizes(__ce_nodes)),
   __ce_rows AS MATERIALIZED (
-    SELECT * FROM clustereval._neighborhood_rows(__ce_nodes, __ce_pairs, __ce_sizes, perplexity)
+    SELECT * FROM clustereval._neighborhood_rows(
+      __ce_nodes, __ce_edges, __ce_counts, __ce_sizes, perplexity
+    )
   ),
-  __ce_edges AS MATERIALIZED (SELECT * FROM clustereval._neighbor_edges(__ce_pairs)),
-  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
+  __ce_graph AS (SELECT * FROM clustereval._neighbor_graph(__ce_edges)),
+  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_graph)),
   __ce_components AS MATERIALIZED (
-    SELECT * FROM clustereval._neighbor_components(__ce_edges, __ce_clusters)
+    SELECT * FROM clustereval._neighbor_components(__ce_graph, __ce_clusters)
   ),
   __ce_shares AS (
     SELECT
@@ -738,11 +818,11 @@ CREATE OR REPLACE MACRO clustereval.neighborhood_report(
     CASE WHEN share.least_n > mean.most_neighbors THEN mean.wcnn END AS wcnn,
     CASE WHEN share.least_n > mean.most_neighbors THEN owa.dunn_owa END AS dunn_owa,
     sums.modularity
-  FROM clustereval._neighborhood_row_counts(__ce_ids, __ce_pairs, tbl, partition_by) AS counts
+  FROM clustereval._neighborhood_row_counts(__ce_ids, __ce_counts, tbl, partition_by) AS counts
   LEFT JOIN clustereval._neighborhood_means(__ce_rows, partition_key) AS mean
     ON mean.key IS NOT DISTINCT FROM counts.partition_key
   LEFT JOIN __ce_shares AS share ON share.partition_key IS NOT DISTINCT FROM counts.partition_key
-  LEFT JOIN clustereval._dunn_owa(__ce_pairs) AS owa
+  LEFT JOIN clustereval._dunn_owa(__ce_edges) AS owa
     ON owa.partition_key IS NOT DISTINCT FROM counts.partition_key
   LEFT JOIN clustereval._graph_sums(__ce_clusters, 1.0) AS sums
     ON sums.partition_key IS NOT DISTINCT FROM counts.partition_key

@@ -75,7 +75,7 @@ def test_a_table_hands_its_arguments_to_the_checks() -> None:
             if parameter == "distance" and table in registry.tables("distances"):
                 always = {Place("_given_column", "given")}
             if parameter == "distance" and table in registry.tables("neighbors"):
-                always = {Place("_given_column", "given"), Place("_check_neighbor_distance", "x")}
+                always = {Place("_given_column", "given"), Place("_is_distance", "x")}
             missing = always - places
             assert not missing, f"{table}: {parameter} does not reach {missing}"
             if parameter == "weight":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +10,16 @@ import mpmath
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
 from sklearn.neighbors import NearestNeighbors
 
 import polars_clustereval as ce
-from polars_clustereval.external import neighborhoods
+from polars_clustereval.external import neighborhoods as blocks
 from polars_clustereval.external.kernels.neighbor_lists import chi_square_tail, neighbor_weights
-from tests.support import registry
+from tests.support import neighborhood_brute, registry
 from tests.support.engines import DuckDB, Engine, Expression, Row, fails, make
 from tests.support.neighborhood_oracle import (
     NEIGHBOR,
@@ -28,7 +31,9 @@ from tests.support.neighborhood_oracle import (
 from tests.support.point_engines import assert_points
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from random import Random
 
 TABLES = registry.tables("neighbors")
 EXPECTED: dict[str, Callable[[Neighborhoods], list[Row]]] = {
@@ -76,7 +81,6 @@ PERFECT = {
     "neighbor_purity": 1.0,
     "balanced_purity": 1.0,
     "inverse_simpson": 1.0,
-    "lisi": 1.0,
     "connectivity": 0.0,
     "normalized_connectivity": 0.0,
     "cvnn_separation": 0.0,
@@ -113,14 +117,18 @@ DEGENERATE: dict[str, tuple[list[int | None], list[tuple[Any, ...]], Row]] = {
         [(0, 1, 2.0), (1, 0, 2.0)],
         {"n": 2, "n_clusters": 2, "n_neighbors": 2}
         | dict.fromkeys(("neighbor_purity", "balanced_purity"), 0.0)
-        | dict.fromkeys(("inverse_simpson", "lisi", "kbet_acceptance_rate"), 1.0)
-        | {"connectivity": 2.0, "normalized_connectivity": 1.0, "cvnn_separation": 1.0}
+        | {
+            "inverse_simpson": 1.0,
+            "connectivity": 2.0,
+            "normalized_connectivity": 1.0,
+            "cvnn_separation": 1.0,
+        }
         | {"mean_component_share": 1.0, "modularity": -0.5},
     ),
 }
 
 
-def points_of(clusters: list[int | None]) -> pl.DataFrame:
+def points_of(clusters: Sequence[int | None]) -> pl.DataFrame:
     return pl.DataFrame(list(enumerate(clusters)), schema=POINT, orient="row")
 
 
@@ -240,6 +248,139 @@ def test_lisi_of_many_magnitudes(engine: Engine, scale: float) -> None:
 
 
 # ----------------------------------------------------------------------------------------------
+# Brute force
+# ----------------------------------------------------------------------------------------------
+
+#: Few values, so that many distances are equal, of a neighbor and of several.
+TIED = st.sampled_from([Fraction(x, 4) for x in (0, 1, 2, 3, 8, 100)])
+ENDS = st.one_of(st.integers(0, 12), st.none())
+
+
+@st.composite
+def neighborhoods(draw: st.DrawFn) -> tuple[list[tuple[int, int | None]], list[Any]]:
+    """Ids, some without a cluster, and neighbors in any order: foreign, NULL, twice, itself."""
+    n = draw(st.integers(0, 12))
+    clusters = draw(st.lists(st.sampled_from([0, 1, 1, 2, 3, None]), min_size=n, max_size=n))
+    rows = draw(st.lists(st.tuples(ENDS, ENDS, TIED), max_size=60))
+    for i in draw(st.sets(st.integers(0, 12), max_size=4)):
+        # Enough neighbors for lisi and kBET.
+        rows += [(i, j, draw(TIED)) for j in range(n)]
+    return list(enumerate(clusters)), draw(st.permutations(rows))
+
+
+NOISES = (None, "cluster", "drop", "singletons")
+
+
+@pytest.mark.gate
+@given(
+    sets=st.lists(neighborhoods(), min_size=1, max_size=3),
+    perplexity=st.sampled_from([None, None, 1, 2.5, 4]),
+    noise_as=st.sampled_from(NOISES),
+    rows_per_block=st.sampled_from([5, 10**6]),
+    order=st.randoms(use_true_random=False),
+)
+@settings(max_examples=25)
+def test_brute_force(
+    engine: Engine,
+    sets: list[Any],
+    perplexity: float | None,
+    noise_as: str | None,
+    rows_per_block: int,
+    order: Random,
+) -> None:
+    """All tables, with partitions that have the same ids, and cluster 0 as noise."""
+    points = [(i, c, run) for run, (found, _) in enumerate(sets) for i, c in found]
+    rows = [(i, j, float(d), run) for run, (_, found) in enumerate(sets) for i, j, d in found]
+    order.shuffle(points)
+    order.shuffle(rows)
+    schemas = (schema | {"run": pl.Int64} for schema in (POINT, NEIGHBOR))
+    frames = [
+        pl.DataFrame(found, schema=schema, orient="row")
+        for found, schema in zip((points, rows), schemas, strict=True)
+    ]
+    options: dict[str, Any] = {"noise": 0, "noise_as": noise_as} if noise_as else {}
+    # It is an error if no row joins two ids.
+    lost = {None, 0} if noise_as == "drop" else {None}
+    known = {(i, run) for i, c, run in points if c not in lost}
+    assume(any({(i, run), (j, run)} <= known for i, j, _, run in rows) or not (known and rows))
+    wanted = expected_of(sets, perplexity, noise_as)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "_ROWS_PER_BLOCK", rows_per_block)
+        for table, expected in wanted.items():
+            found = ask(
+                engine, table, *frames, partition_by="run", perplexity=perplexity, **options
+            )
+            assert_rows(found, expected, table)
+
+
+def expected_of(
+    sets: list[Any], perplexity: float | None, noise_as: str | None
+) -> dict[str, list[Row]]:
+    tables: dict[str, list[Row]] = {table: [] for table in TABLES}
+    for run, (points, rows) in enumerate(sets):
+        if not points and not rows:
+            continue
+        moved = [
+            (i, {"drop": None, "singletons": 1000 + i}.get(noise_as or "", c) if c == 0 else c)
+            for i, c in points
+        ]
+        for table, found in neighborhood_brute.all_tables(moved, rows, perplexity).items():
+            for row in found:
+                if table == "neighborhood_report":
+                    row["n_noise"] = sum(c == 0 for _, c in points) if noise_as else 0
+                    row["n_dropped"] = sum(c is None for _, c in points)
+                if (row.get("cluster") or 0) >= 1000:
+                    row["cluster"] = None
+                    if table == "neighborhood_clusters":
+                        continue
+                tables[table].append({"run": run} | row)
+    return tables
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt8, pl.UInt64, pl.Int128, pl.String, pl.Float64])
+@pytest.mark.parametrize("rows_per_block", [50, 10**6])
+def test_types_of_ids(dtype: Any, rows_per_block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole numbers are looked up, others joined; with gaps, and with ends outside of the range."""
+    monkeypatch.setattr(blocks, "_ROWS_PER_BLOCK", rows_per_block)
+    if dtype == pl.Int8:
+        names = [*range(-128, -64), *range(64, 128)]
+    elif dtype == pl.UInt64:
+        names = [2**63 + i for i in range(128)]
+    elif dtype == pl.Int128:
+        names = [2**100 * i for i in range(128)]
+    else:
+        names = [*range(3, 131)]
+    r = np.random.default_rng(3)
+    left, right = r.integers(0, 128, 900), r.integers(0, 128, 900)
+    clusters = [int(c) if c else None for c in r.integers(0, 5, 128)]
+    rows = pl.DataFrame({"left": left, "right": right, "d": r.integers(0, 9, 900) / 4})
+    wanted = Neighborhoods(points_of(clusters), rows).report()
+    ids = pl.Series(names, dtype=pl.Int128).cast(dtype)
+    points = pl.DataFrame({"id": ids, "cluster": clusters})
+    named = rows.with_columns(ids.gather(rows[end]).alias(end) for end in ("left", "right"))
+    # The numbers of the ids break ties of distances.
+    if dtype != pl.String:
+        assert_rows(ask(make("polars"), "neighborhood_report", points, named), [wanted])
+    if dtype not in (pl.Float64, pl.Int128):
+        found = ask(make("polars"), "neighborhood_report", points, named)
+        assert_rows(ask(make("duckdb"), "neighborhood_report", points, named), found)
+
+
+@pytest.mark.gate
+def test_files_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "_ROWS_PER_BLOCK", 100)
+    points, rows = random_sets()
+    points.write_parquet(tmp_path / "points.parquet")
+    rows.write_parquet(tmp_path / "rows.parquet")
+    frames = [pl.scan_parquet(tmp_path / f"{name}.parquet") for name in ("points", "rows")]
+    call = ce.neighborhood_clusters(
+        *(frames[0], "id", "cluster", frames[1], "left", "right"), distance="d", partition_by="run"
+    )
+    assert_rows(call.collect().to_dicts(), expected_rows("neighborhood_clusters"))
+
+
+# ----------------------------------------------------------------------------------------------
 # Other libraries
 # ----------------------------------------------------------------------------------------------
 
@@ -335,7 +476,7 @@ def test_many_ids(engine: Engine, table: str) -> None:
 @pytest.mark.gate
 @pytest.mark.parametrize("block", [1, 7, 100])
 def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(neighborhoods, "_NEIGHBORS_PER_BLOCK", block)
+    monkeypatch.setattr(blocks, "_ROWS_PER_BLOCK", block)
     found = ask(make("polars"), "neighborhood_samples", *random_sets(), partition_by="run")
     assert_rows(found, expected_rows("neighborhood_samples"))
 
@@ -442,16 +583,50 @@ NO_POINTS = {"rows": points_of([0, 0, 1]), "no cluster": points_of([None]), "non
 @pytest.mark.parametrize("points", NO_POINTS)
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize(
-    ("d", "shown"), [(-1.5, "-1.5"), (None, "NULL"), (float("nan"), ""), (float("inf"), "inf")]
+    ("d", "shown"),
+    [
+        (-1.5, "-1.5"),
+        (None, "NULL"),
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+        (-np.inf, "-inf"),
+    ],
 )
 def test_bad_distances(
     engine: Engine, table: str, d: float | None, shown: str, points: str
 ) -> None:
     rows = GOOD[1].with_columns(d=pl.when(pl.col("left") > 0).then(d).otherwise(1.0))
-    with fails(engine, f"distance: expected finite numbers >= 0, got {shown}"):
+    words = (
+        f"distance: expected finite numbers >= 0, got {shown} for 1 and 2; leave out neighbors "
+        "without a distance, or give them one"
+    )
+    with fails(engine, words):
         ask(engine, table, NO_POINTS[points], rows)
-    with fails(engine, "; leave out neighbors without a distance, or give them one"):
-        ask(engine, table, NO_POINTS[points], rows)
+
+
+FAULTS: dict[str, tuple[list[tuple[Any, ...]], str]] = {
+    "the lowest id": ([(7, 1, -1.0), (2, 9, -2.0), (2, 8, 3.0)], "-2.0 for 2 and 9"),
+    "the lowest neighbor": ([(2, 9, -1.0), (2, 8, None), (2, 10, -3.0)], "NULL for 2 and 8"),
+    "the lowest distance": ([(2, 8, np.nan), (2, 8, np.inf), (2, 8, None)], "inf for 2 and 8"),
+    "NaN before NULL": ([(2, 8, None), (2, 8, np.nan)], "nan for 2 and 8"),
+    "NULL last": ([(None, 1, -1.0), (5, None, -2.0), (5, 6, -3.0)], "-3.0 for 5 and 6"),
+    "no id": ([(None, None, -1.0)], "-1.0 for NULL and NULL"),
+}
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("rows_per_block", [2, 1000])
+def test_which_bad_distance_is_named(
+    engine: Engine, name: str, rows_per_block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "_ROWS_PER_BLOCK", rows_per_block)
+    faults, shown = FAULTS[name]
+    points = points_of([*range(6)])
+    good = [(i, j, 1.0) for i in range(6) for j in range(6)]
+    for rows in (neighbors_of([*good, *faults]), neighbors_of([*faults, *good]).reverse()):
+        with fails(engine, f"got {shown}; leave out"):
+            ask(engine, "neighborhood_report", points, rows)
 
 
 @pytest.mark.gate
@@ -530,11 +705,90 @@ def test_a_quoted_distance() -> None:
         engine.ask(call, people=GOOD[0], nearest=GOOD[1])
 
 
+def ring(n: int, k: int) -> pl.DataFrame:
+    """Each of n ids has the next k as neighbors."""
+    return neighbors_of([(i, (i + j) % n, float(j)) for i in range(n) for j in range(1, k + 1)])
+
+
 @pytest.mark.gate
 def test_many_clusters_have_no_p_value(engine: Engine) -> None:
     """The sum of a p-value has a term for every second cluster."""
     for n, has_p_value in ((1000, True), (1001, False)):
-        rows = neighbors_of([(0, 1, 1.0)])
-        [row, *_] = ask(engine, "neighborhood_samples", points_of([*range(n)]), rows)
-        assert row["kbet_statistic"] == pytest.approx(n - 1)
+        [row, *_] = ask(engine, "neighborhood_samples", points_of([*range(n)]), ring(n, 2))
+        assert row["kbet_statistic"] == pytest.approx(n - 2)
         assert (row["kbet_p_value"] is not None) == has_p_value
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_lisi_needs_six_neighbors(engine: Engine, table: str) -> None:
+    """Otherwise the default perplexity is 1, and so is lisi, even if the clusters are mixed."""
+    points = points_of([i % 2 for i in range(40)])
+    for k in range(1, 6):
+        rows = ask(engine, table, points, ring(40, k))
+        assert {row["lisi"] for row in rows} == {None}, k
+        explicit = ask(engine, table, points, ring(40, k), perplexity=max(k // 3, 1))
+        assert {row["lisi"] for row in explicit} == {1.0}, k
+        wide = ask(engine, table, points, ring(40, k), perplexity=k)
+        assert all(row["lisi"] == pytest.approx(row["inverse_simpson"]) for row in wide)
+    rows = ask(engine, table, points, ring(40, 6))
+    assert all(1.0 < row["lisi"] < 2.0 for row in rows)
+
+
+@pytest.mark.gate
+def test_lisi_is_a_mean_of_the_ids_that_have_one(engine: Engine) -> None:
+    points = points_of([0, 1] * 10)
+    few = neighbors_of([(19, 1, 1.0), (19, 2, 1.0)])
+    rows = pl.concat([ring(20, 6).filter(pl.col("left") < 19), few])
+    samples = ask(engine, "neighborhood_samples", points, rows)
+    [report] = ask(engine, "neighborhood_report", points, rows)
+    found = [row["lisi"] for row in samples]
+    assert found[-1] is None
+    assert None not in found[:-1]
+    assert report["lisi"] == pytest.approx(sum(found[:-1]) / 19, rel=1e-14)
+
+
+#: By hand: sizes of the clusters, and the fewest neighbors with a p-value. The 95 % quantiles of
+#: chi-square are 3.841, 5.991 and 9.488 for 1, 2 and 4 degrees of freedom, and k (n / least - 1) is
+#: the largest statistic.
+FEWEST = {
+    "two of 20": ([20, 20], 4),  # 3 * 1 < 3.841 < 4 * 1
+    "a small one": ([30, 10], 2),  # 1 * 3 < 3.841 < 2 * 3
+    "a tiny one": ([39, 1], 1),  # 3.841 < 39
+    "three of 10": ([10, 10, 10], 3),  # 2 * 2 < 5.991 < 3 * 2
+    "five of 8": ([8] * 5, 3),  # 2 * 4 < 9.488 < 3 * 4
+}
+
+
+@pytest.mark.parametrize("name", FEWEST)
+def test_p_values_only_of_tests_that_can_reject(engine: Engine, name: str) -> None:
+    sizes, fewest = FEWEST[name]
+    n = sum(sizes)
+    points = points_of([cluster for cluster, size in enumerate(sizes) for _ in range(size)])
+    for k in range(1, 6):
+        samples = ask(engine, "neighborhood_samples", points, ring(n, k))
+        assert {row["kbet_p_value"] is not None for row in samples} == {k >= fewest}, k
+        assert None not in {row["kbet_statistic"] for row in samples}
+        [report] = ask(engine, "neighborhood_report", points, ring(n, k))
+        assert (report["kbet_acceptance_rate"] is not None) == (k >= fewest), k
+
+
+@pytest.mark.gate
+def test_the_limit_of_a_partition_is_its_own(engine: Engine) -> None:
+    """The smallest cluster of another partition does not matter."""
+    points = pl.concat([points_of([0] * 20 + [1] * 20), points_of([0] * 39 + [1])])
+    points = points.with_columns(run=pl.int_range(80) // 40)
+    rows = pl.concat([ring(40, 2).with_columns(run=pl.lit(run, pl.Int64)) for run in (0, 1)])
+    found = ask(engine, "neighborhood_report", points, rows, partition_by="run")
+    assert [row["kbet_acceptance_rate"] is not None for row in found] == [False, True]
+
+
+@pytest.mark.gate
+def test_acceptance_rate_of_the_ids_with_a_p_value(engine: Engine) -> None:
+    """Ids with two neighbors do not count as accepted."""
+    points = points_of([0] * 20 + [1] * 20)
+    rows = pl.concat([ring(40, 10).filter(pl.col("left") < 10), ring(40, 2)]).unique()
+    [report] = ask(engine, "neighborhood_report", points, rows)
+    samples = ask(engine, "neighborhood_samples", points, rows)
+    p = [row["kbet_p_value"] for row in samples if row["kbet_p_value"] is not None]
+    assert len(p) == 10
+    assert report["kbet_acceptance_rate"] == sum(x >= 0.05 for x in p) / 10

@@ -19,7 +19,7 @@ from scipy.stats import pointbiserialr, somersd
 import polars_clustereval as ce
 from tests.support import engines
 from tests.support import pairwise_oracle as oracle
-from tests.support.engines import ENGINES, SIDES, Engine, fails
+from tests.support.engines import ENGINES, SIDES, DuckDB, Engine, Expression, fails
 from tests.support.pairwise_oracle import INDICES
 from tests.support.point_engines import assert_points, call, call_by_case, one
 from tests.support.point_faults import OVERFLOW, crossed
@@ -377,9 +377,13 @@ def test_iris_against_scipy(engine: Engine) -> None:
 FRAME = pl.DataFrame(
     {"x": [0.0, 2.0, 9.0, 9.0], "y": [0.0, 0.0, 0.0, 4.0], "cluster": [0, 0, 1, -1], "run": [1] * 4}
 )
+ADVICE = (
+    "raise max_points, take a sample, or for connectivity alone, pass the result of "
+    "nearest_neighbors to neighborhood_report"
+)
 TOO_MANY = (
     "max_points: expected at most 3 points in a partition, got 4 (6 pairs, about 1 MB in DuckDB); "
-    "raise max_points, or take a sample"
+    f"{ADVICE}"
 )
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "no neighbors": ({"n_neighbors": 0}, "n_neighbors: expected a whole number >= 1, got 0"),
@@ -426,10 +430,25 @@ def test_far_too_many_points(side: Engine) -> None:
     frame = pl.DataFrame({"x": np.arange(200_000.0), "cluster": np.arange(200_000) % 2})
     words = (
         "max_points: expected at most 5000 points in a partition, got 200000 (19999900000 pairs, "
-        "about 1999991 MB in DuckDB); raise max_points, or take a sample"
+        f"about 1999991 MB in DuckDB); {ADVICE}"
     )
     with fails(side, words):
         call(side, "pairwise_report", frame, ["x"])
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 4, 10])
+def test_neighborhood_report_has_the_same_connectivity(side: Engine, n_neighbors: int) -> None:
+    """What the error about too many points advises, on points without ties."""
+    r = np.random.default_rng(5)
+    points = pl.DataFrame(r.normal(size=(300, 3)), schema=["x", "y", "z"])
+    points = points.with_columns(id=pl.int_range(300), cluster=pl.Series(r.integers(0, 3, 300)))
+    [row] = call(side, "pairwise_report", points, ["x", "y", "z"], n_neighbors=n_neighbors)
+    nearest = ce.nearest_neighbors(points, ["x", "y", "z"], "id", n_neighbors=n_neighbors)
+    arguments = (points, "id", "cluster", nearest, "id", "neighbor")
+    distance: Any = Expression("distance") if isinstance(side, DuckDB) else "distance"
+    [found] = side.call("neighborhood_report", *arguments, distance=distance)
+    assert found["n_neighbors"] == 300 * n_neighbors
+    assert found["connectivity"] == pytest.approx(row["connectivity"], rel=1e-12)
 
 
 def test_points_at_fault(side: Engine) -> None:

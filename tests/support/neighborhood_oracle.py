@@ -31,7 +31,7 @@ def random_neighbors(seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     r = np.random.default_rng(seed)
     n, k = int(r.integers(1, 31)), int(r.integers(1, 6))
     clusters = [None if r.random() < 0.05 else int(r.integers(k)) for _ in range(n)]
-    most = int(r.integers(1, 9))
+    most = int(r.integers(1, 17))
     rows = []
     for i in range(n):
         for j in r.integers(0, n + 1, int(r.integers(0, most + 1))):
@@ -103,13 +103,17 @@ class Neighborhoods:
         connectivity = sum(1 / r for r, c in enumerate(clusters, 1) if c != own)
         balanced = sum(1 / self.sizes[c] for c in clusters)
         freedom = len(self.sizes) - 1
+        # All neighbors in the smallest cluster.
+        most = k * (n / min(self.sizes.values()) - 1)
+        has_p_value = freedom > 0 and chi2.sf(most, freedom) < 0.05
+        is_default = self.perplexity is None and k < 6
         return row | {
             "neighbor_purity": number[own] / k,
             "balanced_purity": number[own] / self.sizes[own] / balanced,
             "inverse_simpson": 1 / sum((m / k) ** 2 for m in number.values()),
-            "lisi": 1 / sum(p * p for p in mass.values()),
+            "lisi": None if is_default else 1 / sum(p * p for p in mass.values()),
             "kbet_statistic": statistic,
-            "kbet_p_value": float(chi2.sf(statistic, freedom)) if freedom else None,
+            "kbet_p_value": float(chi2.sf(statistic, freedom)) if has_p_value else None,
             "connectivity": float(connectivity),
             "normalized_connectivity": connectivity / sum(1 / r for r in range(1, k + 1)),
         }
@@ -129,7 +133,7 @@ class Neighborhoods:
         most = sum(sum(1 / r for r in range(1, row["n_neighbors"] + 1)) for row in scored)
         total = sum(row["connectivity"] for row in scored)
         return {
-            **{name: mean([row[name] for row in scored]) for name in MEANS},
+            **{name: mean([x for row in scored if (x := row[name]) is not None]) for name in MEANS},
             "kbet_acceptance_rate": mean([float(p >= 0.05) for p in p_values]),
             "connectivity": float(total) if scored else None,
             "normalized_connectivity": total / most if scored else None,

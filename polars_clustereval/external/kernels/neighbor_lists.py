@@ -6,20 +6,102 @@ of each node, and `counts` (n,) holds the number of its neighbors, which is at l
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from math import lgamma
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .parts import find_roots, join_parts
 
 if TYPE_CHECKING:
     from .parts import Integers
 
 Floats = NDArray[np.float64]
+Nodes = NDArray[np.uint32]
 
 _NEWTON_STEPS, _BISECTION_STEPS = 7, 80
 #: The largest difference of an entropy from its target.
 _ENTROPY_TOLERANCE = 1e-14
+# The number of neighbors that a thread processes together.
+_NEIGHBORS_PER_THREAD = 500_000
+# A pair of nodes is packed into one number, low * 2^32 + high, which is fast to sort.
+_BITS, _LOWER = np.uint64(32), np.uint64(2**32 - 1)
+
+
+# ----------------------------------------------------------------------------------------------
+# Edges
+# ----------------------------------------------------------------------------------------------
+
+
+class NodeClusters(NamedTuple):
+    """Clusters of n nodes: numbers (n,) from 0 to c - 1, and sizes and n_points (c,).
+
+    n_points is the number of nodes in the partition of the cluster.
+    """
+
+    numbers: Nodes
+    sizes: Integers
+    n_points: Integers
+
+
+def pack(one: Nodes, two: Nodes) -> NDArray[np.uint64]:
+    """Return the pairs of nodes as numbers one * 2^32 + two."""
+    return np.asarray((one.astype(np.uint64) << _BITS) | two)
+
+
+def first_of(pairs: NDArray[np.uint64]) -> Nodes:
+    """Return the first nodes of packed pairs."""
+    return (pairs >> _BITS).astype(np.uint32)
+
+
+class EdgeCounts:
+    """Counts of the edges between different nodes, and the components within the clusters.
+
+    The pairs of a node and a neighbor are added in blocks, in the order of the nodes. An edge is
+    counted once, also if each of its nodes is a neighbor of the other: it is not counted before the
+    block of its higher node.
+    """
+
+    def __init__(self, clusters: NodeClusters) -> None:
+        n_clusters = clusters.sizes.size
+        self.clusters = clusters
+        self.n_inner = np.zeros(n_clusters, np.int64)
+        self.n_cut = np.zeros(n_clusters, np.int64)
+        self._parts = np.arange(clusters.numbers.size)
+        self._waiting = np.empty(0, np.uint64)
+
+    def add(self, nodes: Nodes, neighbors: Nodes, stop: int) -> None:
+        """Count the pairs of a block, whose nodes are below `stop`."""
+        pairs = pack(np.minimum(nodes, neighbors), np.maximum(nodes, neighbors))
+        pairs = np.concatenate([self._waiting, pairs])
+        is_ready = (pairs & _LOWER) < stop
+        self._waiting, pairs = pairs[~is_ready], np.sort(pairs[is_ready])
+        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])[: pairs.size]]
+        low, high = (pairs >> _BITS).astype(np.int64), (pairs & _LOWER).astype(np.int64)
+        one, two = self.clusters.numbers[low], self.clusters.numbers[high]
+        is_inner = one == two
+        size = self.n_inner.size
+        self.n_inner += np.bincount(one[is_inner], minlength=size)
+        for side in (one, two):
+            self.n_cut += np.bincount(side[~is_inner], minlength=size)
+        join_parts(self._parts, low[is_inner], high[is_inner])
+
+    def components(self) -> tuple[Integers, Integers]:
+        """Return the number of components of each cluster (c,), and the size of the largest."""
+        parts = find_roots(self._parts, self._parts)
+        sizes = np.bincount(parts, minlength=parts.size)
+        roots = np.flatnonzero(sizes)
+        numbers, largest = self.clusters.numbers[roots], np.zeros_like(self.n_inner)
+        np.maximum.at(largest, numbers, sizes[roots])
+        return np.bincount(numbers, minlength=largest.size), largest
+
+
+# ----------------------------------------------------------------------------------------------
+# Kernel of the local inverse Simpson index
+# ----------------------------------------------------------------------------------------------
 
 
 def _entropy_and_variance(x: Floats, beta: Floats, starts: Integers) -> tuple[Floats, Floats]:
@@ -48,7 +130,7 @@ def _solve_beta(x: Floats, counts: Integers, perplexity: Floats) -> Floats:
         for _ in range(_NEWTON_STEPS):
             entropy, variance = _entropy_and_variance(x, beta, starts)
             step = (entropy - target) / (beta * beta * variance)
-            beta = beta * np.exp(np.clip(step, -5.0, 5.0))
+            beta = beta * np.exp(np.clip(step, -2.0, 2.0))
         entropy, _ = _entropy_and_variance(x, beta, starts)
     is_open = ~(np.abs(entropy - target) <= _ENTROPY_TOLERANCE)
     if is_open.any():
@@ -85,6 +167,89 @@ def neighbor_weights(d: Floats, counts: Integers, perplexity: Floats) -> Floats:
         of_inner = x[np.repeat(is_inner, counts)]
         beta[is_inner] = _solve_beta(of_inner, counts[is_inner], perplexity[is_inner])
     return np.asarray(np.exp(-np.repeat(beta, counts) * x))
+
+
+# ----------------------------------------------------------------------------------------------
+# Scores of nodes
+# ----------------------------------------------------------------------------------------------
+
+
+class ListSums(NamedTuple):
+    """Sums (n,) over the neighbors of n nodes."""
+
+    connectivity: Floats
+    squares: Floats
+    lisi: Floats
+    balanced: Floats
+    kbet_statistic: Floats
+
+
+def list_sums(
+    nodes: Nodes, neighbors: Nodes, d: Floats, clusters: NodeClusters, perplexity: float | None
+) -> ListSums:
+    """Return the sums for the neighbors (m,) of nodes (m,), sorted by node and distance d (m,)."""
+    starts = np.flatnonzero(np.append(True, nodes[1:] != nodes[:-1])[: nodes.size])
+    ends = np.append(starts[1:], nodes.size)
+    blocks, first = [], 0
+    while first < starts.size:
+        stop = int(np.searchsorted(ends, starts[first] + _NEIGHBORS_PER_THREAD, side="right"))
+        stop = max(stop, first + 1)
+        blocks.append((slice(starts[first], ends[stop - 1]), ends[first:stop] - starts[first:stop]))
+        first = stop
+
+    def sums_of(block: tuple[slice, Integers]) -> ListSums:
+        """Return the sums for the neighbors in a slice."""
+        rows, counts = block
+        own, other = clusters.numbers[nodes[rows]], clusters.numbers[neighbors[rows]]
+        return _list_sums_of(own, other, d[rows], counts, clusters, perplexity)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = [ListSums(*[np.empty(0)] * 5), *pool.map(sums_of, blocks)]
+    return ListSums(*map(np.concatenate, zip(*found, strict=True)))
+
+
+def _list_sums_of(
+    own: Nodes,
+    other: Nodes,
+    d: Floats,
+    counts: Integers,
+    clusters: NodeClusters,
+    perplexity: float | None,
+) -> ListSums:
+    """Return the sums for nodes with `counts` (n,) neighbors, and their clusters (m,)."""
+    starts = np.cumsum(counts) - counts
+    rank = np.arange(own.size) - np.repeat(starts, counts) + 1
+    given = np.maximum(counts // 3, 1) if perplexity is None else np.full(counts.size, perplexity)
+    weights = neighbor_weights(d, counts, given.astype(np.float64))
+    # The neighbors of a node by cluster are cells.
+    owner = np.repeat(np.arange(counts.size, dtype=np.uint32), counts)
+    cell = pack(owner, other)
+    order = np.argsort(cell)
+    cell = cell[order]
+    cells = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    n = np.diff(cells, append=cell.size).astype(np.float64)
+    weight = np.add.reduceat(weights[order], cells)
+    of_cell, cluster = owner[order[cells]], other[order[cells]]
+    size = clusters.sizes[cluster].astype(np.float64)
+    n_points = clusters.n_points[cluster].astype(np.float64)
+    first_cells = np.flatnonzero(np.append(True, of_cell[1:] != of_cell[:-1]))
+    mean = counts[of_cell] * size / n_points
+    # A cluster without a neighbor adds its mean.
+    points = n_points[first_cells]
+    absent = counts * (points - np.add.reduceat(size, first_cells)) / points
+    total = np.add.reduceat(weight, first_cells)
+    return ListSums(
+        connectivity=np.add.reduceat((own != other) / rank, starts),
+        squares=np.add.reduceat(n * n, first_cells),
+        lisi=total * total / np.add.reduceat(weight * weight, first_cells),
+        balanced=np.add.reduceat(n / size, first_cells),
+        kbet_statistic=np.add.reduceat((n - mean) ** 2 / mean, first_cells) + absent,
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Chi-square distribution
+# ----------------------------------------------------------------------------------------------
 
 
 def _erfc(z: Floats) -> Floats:
