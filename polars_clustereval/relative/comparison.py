@@ -766,15 +766,21 @@ def compare_clusterings(
           adjusted_mutual_info_score_lower and adjusted_mutual_info_score_upper are the same for
           that score. All ten are NULL without labels.
         * simplified_silhouette, davies_bouldin_score and calinski_harabasz_score are scores of the
-          points of the n rows (the first as method 'simplified' of silhouette_score), and
+          points of the n rows (the first as method 'simplified' of silhouette_score),
           simplified_silhouette_common, davies_bouldin_score_common and
-          calinski_harabasz_score_common are the scores of the common rows. All six are NULL without
+          calinski_harabasz_score_common are the scores of the common rows, and
+          simplified_silhouette_difference, davies_bouldin_score_difference and
+          calinski_harabasz_score_difference are the differences to the best clustering.
+          simplified_silhouette_lower, simplified_silhouette_upper, calinski_harabasz_score_lower
+          and calinski_harabasz_score_upper are the limits of paired intervals of two of these
+          differences. They are NULL for distances other than euclidean and sqeuclidean, and if
+          noise among the common rows counts as one cluster per row. All 13 are NULL without
           vectors.
         * remark tells that a clustering is not told apart from the best one, because the interval
-          of the difference of the adjusted Rand indices holds 0, that no row is scored by all
-          clusterings, that the order would be different if each clustering were scored on its own
-          rows, or that the clustering leaves out more than a tenth of the rows. Otherwise, it is
-          NULL.
+          of the difference of the adjusted Rand indices holds 0 (without labels, that of the
+          simplified silhouettes), that no row is scored by all clusterings, that the order would be
+          different if each clustering were scored on its own rows, or that the clustering leaves
+          out more than a tenth of the rows. Otherwise, it is NULL.
 
         The best clustering has the highest adjusted_rand_score_common, or without labels the
         highest simplified_silhouette_common. Ties are in the order of `clusters`, or in the order
@@ -794,12 +800,18 @@ def compare_clusterings(
     The intervals compare each clustering with the one that turned out to be the best of these rows.
     If there are many clusterings of about the same quality, the best one is partly the luckiest
     one, so an interval near 0 is no proof.
+
+    A point changes the scores of points by its own distances to the centers, and because it moves
+    the center of its cluster. The intervals count both, by the delta method, but they take the
+    assignment of the points as given. davies_bouldin_score has no interval, because its maxima over
+    the other clusters are biased in samples.
     In SQL: ``FROM clustereval.compare_clusterings(tbl, [cluster_1, cluster_2], label)``.
 
     References
     ----------
     Hubert and Arabie (1985), doi:10.1007/BF01908075. Vinh, Epps and Bailey (2010),
-    doi:10.5555/1756006.1953024.
+    doi:10.5555/1756006.1953024. Hampel (1974), The influence curve and its role in robust
+    estimation, doi:10.1080/01621459.1974.10482962, for the influences.
 
     Examples
     --------
