@@ -33,7 +33,7 @@ INFLUENCED = ("simplified_silhouette", "calinski_harabasz_score")
 _TOTALS = ("n", "n_clusters", "silhouette", "ssw", "ssb")
 
 
-class _Part(NamedTuple):
+class _PlacedPoints(NamedTuple):
     """Points of one partition, relative to its origin, with their distances to centers."""
 
     #: The indices of the points, and the index of the partition.
@@ -78,7 +78,7 @@ class CenterInfluences:
         self._slopes = np.zeros((table.height, points.form.dims))
         self._lock = Lock()
 
-    def _split(self, x: Floats, numbers: Integers) -> Iterator[_Part]:
+    def _split(self, x: Floats, numbers: Integers) -> Iterator[_PlacedPoints]:
         """Yield the points that are not left out, by partition."""
         kept = np.flatnonzero(numbers >= 0)
         steps = [max(1, DISTANCES_PER_BLOCK // len(part.centers)) for part in self._partitions]
@@ -89,7 +89,9 @@ class CenterInfluences:
             means = simplified_means(y, own, sizes, part.centers, self._distance, "nearest")
             a, b = means.a_lower, means.b_lower
             silhouette, _ = means.silhouettes(sizes[own])
-            yield _Part(rows, place, y, own, a, b, means.neighbor, silhouette, sizes[own] == 1)
+            yield _PlacedPoints(
+                rows, place, y, own, a, b, means.neighbor, silhouette, sizes[own] == 1
+            )
 
     def add(self, x: Floats, numbers: Integers) -> None:
         """Add points to the derivatives of the silhouettes with respect to the centers."""
@@ -104,7 +106,7 @@ class CenterInfluences:
             with self._lock:
                 self._slopes[rows] += sums / moments.clusters.sizes[:, None]
 
-    def _pulls(self, part: _Part) -> tuple[Floats, Floats]:
+    def _pulls(self, part: _PlacedPoints) -> tuple[Floats, Floats]:
         """Return the derivatives with respect to a center, divided by its difference to the point.
 
         A distance has no direction if it is 0 up to a rounding error.

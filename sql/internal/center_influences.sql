@@ -18,7 +18,7 @@ CREATE OR REPLACE MACRO clustereval._center_pull(slope, d, other, distance) AS
 -- One row per cluster (number) near which there are points: slope, a list of the derivatives of the
 -- mean silhouette with respect to its center, divided by the cluster's share of the points; and
 -- height, the product of the list and the center. points: rows of _clustered_points; silhouettes:
--- rows of _point_silhouettes of 'simplified' for these points; clusters: rows of _cluster_moments.
+-- rows of _point_silhouettes of 'simplified' for these points; clusters: number, n and center.
 CREATE OR REPLACE MACRO clustereval._center_slopes(
   points, silhouettes, clusters, distance
 ) AS TABLE

@@ -370,8 +370,8 @@ CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
   LEFT JOIN overall ON overall.partition_key = counts.partition_key
   LEFT JOIN means ON means.partition_no = overall.partition_no;
 
--- Window: x, a score, minus that of the clustering in place 1 of the partition; 0 if they differ by a
--- rounding error.
+-- Window: x, a score, minus that of the clustering in place 1 of the partition; 0 if they differ by
+-- a rounding error.
 CREATE OR REPLACE MACRO clustereval._difference_to_best(x, place, partition_key) AS
   CASE
     WHEN abs(
@@ -519,7 +519,7 @@ CREATE OR REPLACE MACRO clustereval._errors_to_best(
 -- One row per partition, clustering and score of points that has an interval: partition_key, a
 -- struct {key, run_no}; metric; and std_error and freedom, those of _errors_of_effects, of the
 -- difference to the best clustering on the common rows. points, silhouettes, clusters: rows of
--- _clustered_points, _point_silhouettes and _cluster_moments by scope; point_scores: rows of
+-- _clustered_points, _point_silhouettes and _point_clusters by scope; point_scores: rows of
 -- _clustering_point_scores; ranks: rows of _rank_clusterings.
 CREATE OR REPLACE MACRO clustereval._point_errors_to_best(
   points, silhouettes, clusters, point_scores, ranks, distance, noise_as
@@ -649,11 +649,25 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
       scoped, coordinates, own, distance, 2, NULL, scope, noise, noise_as, missing, row_no
     )
   ),
-  centers AS MATERIALIZED (
-    SELECT unnest(list(own), max_depth := 2)
-    FROM clustereval._point_clusters(point_rows, arguments, distance, 2, 'mean', NULL) AS own
+  measured_centers AS (
+    SELECT
+      partition_key, cluster, singleton_no, n, n_dropped, n_noise, dims, ssw, distances,
+      overall_distances, mean_distance, center, overall_center, number, partition_no, n_clusters,
+      n_all_clusters, origin
+    FROM clustereval._point_clusters(point_rows, arguments, distance, 2, 'mean', NULL)
   ),
-  moments AS MATERIALIZED (SELECT * FROM clustereval._cluster_moments(centers)),
+  -- From a single list, so that the optimizer expects few rows, and does not build the tables of
+  -- its joins from the points.
+  centers AS MATERIALIZED (
+    SELECT unnest(list(own), max_depth := 2) FROM measured_centers AS own
+  ),
+  moments AS MATERIALIZED (
+    SELECT
+      number, partition_no, n, n_clusters, n_all_clusters, center,
+      CAST(SUM(n) OVER (PARTITION BY partition_no) AS BIGINT) AS total
+    FROM centers
+    WHERE n > 0
+  ),
   points AS NOT MATERIALIZED (
     SELECT member.* REPLACE (member.id AS row_no)
     FROM clustereval._clustered_points(point_rows, centers, NULL) AS member
