@@ -1,7 +1,7 @@
 """How often intervals cover the true value: simulations of known populations.
 
 Run from the root of a clone: ``python -m benchmarks.coverage``. It prints the tables of
-docs/intervals.md, and with ``--differences`` that of docs/comparison.md. Each simulation draws the
+docs/intervals.md, and with ``--differences`` those of docs/comparison.md. Each simulation draws the
 cells of a sample from the population; all of them are evaluated in one call, as partitions. The
 true value is that of the population, or, for the metrics in OF_SAMPLES, the mean over the samples.
 """
@@ -372,8 +372,107 @@ def cover_sampled(pair: SampledPair, simulations: int = 500) -> pl.DataFrame:
     )
 
 
+class PairOfPoints(NamedTuple):
+    """Five blobs and two clusterings by given centers, of `first` and `second` clusters.
+
+    A row is in the cluster of the nearest center, or with the probability `noise` in a random one.
+    """
+
+    dims: int
+    n: int
+    first: int
+    second: int
+    noise: float
+
+    def samples(self, sizes: Sequence[int]) -> pl.DataFrame:
+        """Return samples of these sizes: simulation, vector, and the clusters one and two."""
+        draw = np.random.default_rng(self.n + self.dims)
+        middles = draw.normal(size=(5, self.dims)) * 4.5 / np.sqrt(self.dims)
+        spreads, shares = draw.uniform(0.6, 1.6, 5), draw.dirichlet([4] * 5)
+
+        def draw_points(n: int) -> NDArray[np.float64]:
+            """Return n points (n, d)."""
+            blob = draw.choice(5, n, p=shares)
+            return middles[blob] + draw.normal(size=(n, self.dims)) * spreads[blob][:, None]
+
+        seen = draw_points(2000)
+        centers = [self._find_centers(seen, k, draw) for k in (self.first, self.second)]
+        x = draw_points(sum(sizes))
+        clusters = []
+        for middle in centers:
+            nearest = ((middle**2).sum(axis=1) - 2 * x @ middle.T).argmin(axis=1)
+            moved = draw.random(len(x)) < self.noise
+            clusters.append(np.where(moved, draw.integers(0, len(middle), len(x)), nearest))
+        simulation = np.repeat(np.arange(len(sizes)), sizes)
+        vector = pl.Series("vector", x, dtype=pl.Array(pl.Float64, self.dims))
+        names = {"simulation": simulation, "one": clusters[0], "two": clusters[1]}
+        return pl.DataFrame(names).with_columns(vector)
+
+    @staticmethod
+    def _find_centers(
+        x: NDArray[np.float64], k: int, draw: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Return the centers (k, d) of k-means."""
+        centers = x[draw.choice(len(x), k, replace=False)]
+        for _ in range(30):
+            own = ((x[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
+            means = [x[own == i].mean(axis=0) if (own == i).any() else centers[i] for i in range(k)]
+            centers = np.stack(means)
+        return centers
+
+    @property
+    def name(self) -> str:
+        """The points and the numbers of clusters."""
+        return f"{self.dims} dimensions, n = {self.n:,}, {self.first} and {self.second} clusters"
+
+
+PAIRS_OF_POINTS = (
+    PairOfPoints(2, 150, 3, 4, 0.0),
+    PairOfPoints(2, 500, 3, 5, 0.05),
+    PairOfPoints(8, 500, 3, 6, 0.05),
+    PairOfPoints(8, 2000, 5, 20, 0.0),
+    PairOfPoints(16, 1000, 4, 12, 0.02),
+)
+OF_POINTS = ("simplified_silhouette", "calinski_harabasz_score")
+
+
+def cover_points(pair: PairOfPoints, simulations: int = 500, many: int = 200_000) -> pl.DataFrame:
+    """Return the columns of cover_differences for scores of points.
+
+    The Calinski-Harabasz score grows with the number of rows.
+    """
+    samples = pair.samples([many, *([pair.n] * simulations)])
+    found = ce.compare_clusterings(
+        samples, ["one", "two"], vector="vector", partition_by="simulation", confidence=CONFIDENCE
+    )
+    k = pl.col("n_clusters")
+    whole = found.filter(simulation=0).select(
+        "clustering",
+        simplified_silhouette="simplified_silhouette",
+        calinski_harabasz_score=pl.col("calinski_harabasz_score") / (many - k) * (pair.n - k),
+    )
+    rows = found.filter(pl.col("simulation") > 0).join(whole, on="clustering", suffix="_truth")
+    coverages = []
+    for name in OF_POINTS:
+        truth = pl.col(f"{name}_truth")
+        best = truth.filter(pl.col("rank") == 1).first().over("simulation")
+        covers = (truth - best).is_between(f"{name}_lower", f"{name}_upper")
+        others = rows.with_columns(covers=covers).filter(pl.col("rank") > 1)
+        coverages.append(
+            others.select(
+                pl.col("covers").mean(), share=pl.col(f"{name}_lower").is_not_null().mean()
+            ).with_columns(metric=pl.lit(name))
+        )
+    return pl.concat(coverages).select("metric", "covers", "share")
+
+
 def print_differences() -> None:
     """Print the tables of coverages of differences, one row per metric."""
+    print_coverages(
+        [pair.name for pair in PAIRS_OF_POINTS],
+        [cover_points(pair) for pair in PAIRS_OF_POINTS],
+        OF_POINTS,
+    )
     print_coverages(
         [f"{x.groups} groups, n = {x.n:,}, {100 * x.second:.0f} % differ" for x in PAIRS],
         [cover_differences(pair) for pair in PAIRS],

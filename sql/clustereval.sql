@@ -44,6 +44,7 @@
 .read internal/silhouette_sampling.sql
 .read internal/point_silhouettes.sql
 .read internal/silhouette.sql
+.read internal/center_influences.sql
 .read internal/extreme_pairs.sql
 .read internal/dunn.sql
 .read internal/pairwise.sql

@@ -240,6 +240,10 @@ class VectorForm(ABC):
         """Return whether any collected origin is nonzero, so that points must be moved."""
 
     @abstractmethod
+    def read_origins(self, origins: pl.DataFrame) -> Floats:
+        """Return the result of find_origins as a matrix."""
+
+    @abstractmethod
     def columns(self, prefix: str) -> list[str]:
         """Return the names of the columns that contain the vector named `prefix`."""
 
@@ -369,6 +373,10 @@ class WideVectors(VectorForm):
         """Return whether any row has a NULL or nonzero value in origin_0, origin_1, ..."""
         coordinates = [x.fill_null(1.0) != 0 for x in self.coordinates("origin")]
         return bool(origins.select(pl.any_horizontal(coordinates).any()).item())
+
+    def read_origins(self, origins: pl.DataFrame) -> Floats:
+        """Return the columns origin_0, origin_1, ..."""
+        return self.to_matrix(origins, "origin")
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Return the rows with x_0, x_1, ..."""
@@ -526,6 +534,10 @@ class LongVectors(VectorForm):
     def has_origins(self, origins: pl.DataFrame) -> bool:
         """Return whether any row has an `origin` list that is not NULL."""
         return origins["origin"].null_count() < origins.height
+
+    def read_origins(self, origins: pl.DataFrame) -> Floats:
+        """Return the lists, with zeros for NULL."""
+        return long_vectors.read_origins(origins["origin"], self.dims)
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Return the rows with the arrays x."""

@@ -298,10 +298,11 @@ def _show_comparison(rows: pl.DataFrame, others: Sequence[str]) -> pl.DataFrame:
         if name == "n" or not rows[name].count():
             continue
         columns += [name, *(x for x in others if x == f"{name}_common")]
-        if f"{name}_difference" in rows.columns:
+        if f"{name}_lower" in rows.columns and rows[f"{name}_lower"].count():
             limits = [f"{name}_{x}" for x in ("difference", "lower", "upper")]
             columns.append(pl.struct(limits).alias(f"{name.removesuffix('_score')}_difference"))
-    upper, is_first = pl.col("adjusted_rand_score_upper"), pl.int_range(pl.len()) == 0
+    by = "adjusted_rand_score" if rows["adjusted_rand_score"].count() else "simplified_silhouette"
+    upper, is_first = pl.col(f"{by}_upper"), pl.int_range(pl.len()) == 0
     is_worse = upper < 0
     n_worse = is_worse.sum()
     is_best = is_first & (n_worse > 0) & (n_worse == pl.len() - 1)
@@ -325,11 +326,8 @@ def _list_remarks(rows: pl.DataFrame) -> list[str]:
         return []
     of_rows = f"of the {count(rows['n_common'][0], 'row')} that all score"
     said = f"The order, the differences to the best and their 95 % intervals are {of_rows}."
-    if not rows["adjusted_rand_score"].count():
-        said = (
-            f"The order is that {of_rows}. Without labels, no interval tells whether the best one "
-            "is really better."
-        )
+    if not (rows["adjusted_rand_score"].count() or rows["simplified_silhouette_upper"].count()):
+        said = f"The order is that {of_rows}. No interval tells whether the best one is better."
     remarks = rows.drop_nulls("remark").group_by("remark", maintain_order=True)
     named = remarks.agg(pl.col("clustering").str.join(", "))
     return [said, *(f"{names}: {remark}." for remark, names in named.iter_rows())]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import numpy as np
 import polars as pl
 
 from polars_clustereval.base.checks import (
@@ -29,6 +30,7 @@ from polars_clustereval.base.checks import (
     show_value,
 )
 from polars_clustereval.base.data_arguments import type_name
+from polars_clustereval.base.deferral import collect_all_now, collect_now
 from polars_clustereval.base.exact import percent_as_text, ratio
 from polars_clustereval.base.frames import (
     aggregate_by,
@@ -41,19 +43,24 @@ from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import ContingencyTable, LabelOptions, flag_groups
 from polars_clustereval.external.report import external_scores, score_partitions
-from polars_clustereval.internal.centroids import check_point_options
+from polars_clustereval.internal.center_influences import INFLUENCED, CenterInfluences
+from polars_clustereval.internal.centroids import check_point_options, read_rows
+from polars_clustereval.internal.kernels.streams import map_stream
+from polars_clustereval.internal.point_silhouettes import SilhouetteOptions, read_queried_points
 from polars_clustereval.internal.report import internal_report
-from polars_clustereval.internal.silhouette import silhouette_score
+from polars_clustereval.internal.silhouette import score_table
 from polars_clustereval.internal.vectors import check_vector
 
-from .differences import Side, difference_errors, difference_margin
+from .differences import Side, difference_errors, difference_margin, errors_of_effects
 from .intervals import centered_influences, metric_quotients, score_gradients
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+    from polars_clustereval.internal.centroids import Points
     from polars_clustereval.internal.distances import DistanceName
+    from polars_clustereval.internal.kernels.arrays import Booleans, Floats, Integers
     from polars_clustereval.internal.vectors import Missing, Vector
 
 #: The scores of labels, each with its difference to the best clustering.
@@ -156,13 +163,12 @@ def _check_long_rows(rows: pl.LazyFrame, keys: list[str], owned: Sequence[str]) 
     ranges = (pl.col(x).min() != pl.col(x).max() for x in owned)
     values = rows.select(*by, *hashed).group_by(by).agg(ranges)
     lacks_run = (pl.col("run").is_null() & in_run).sum().alias("run")
-    counts, repeated, *differing = pl.collect_all(
+    counts, repeated, *differing = collect_all_now(
         [
             rows.select(pl.col("id").null_count(), lacks_run),
             times.filter(pl.col("times") > 1).select("id"),
             *(values.filter(x).select("id") for x in owned),
-        ],
-        engine="streaming",
+        ]
     )
     if counts["id"].item():
         raise ClusterEvalError("id: expected a value in every row together with run, got NULL")
@@ -222,7 +228,7 @@ def _read_long_rows(
         run_no=pl.col("run").cum_count().over(by).cast(pl.Int64) - 1,
         n_runs=pl.len().over(by).cast(pl.Int64),
     )
-    listed = runs.collect(engine="streaming")
+    listed = collect_now(runs)
     most = listed.select(pl.col("n_runs").max().fill_null(1)).item()
     cluster, types = pl.col("cluster"), rows.collect_schema()
     found = [f"__ce_{i}" for i in range(most)]
@@ -243,7 +249,7 @@ def _read_long_rows(
     )
     return _Rows(
         # The engine would compute a cached query for several of its readers.
-        wide.collect(engine="streaming").lazy(),
+        collect_now(wide).lazy(),
         [pl.col(x) for x in found],
         listed.lazy().select(*keys, "run_no", clustering=pl.col("run").cast(pl.String)),
         {x: x for x in keys},
@@ -297,8 +303,12 @@ def _count_rows(profiles: _Profiles) -> pl.LazyFrame:
 
 def _unfold(columns: Sequence[pl.Expr]) -> list[pl.Expr]:
     """Return the lists run_no and cluster, to be exploded into one row for each clustering."""
-    numbers = pl.lit(list(range(len(columns))), pl.List(pl.Int64))
-    return [numbers.alias("run_no"), pl.concat_list(columns).alias("cluster")]
+    return [_number_runs(len(columns)), pl.concat_list(columns).alias("cluster")]
+
+
+def _number_runs(n: int) -> pl.Expr:
+    """Return run_no, the list of the numbers of n clusterings."""
+    return pl.lit(list(range(n)), pl.List(pl.Int64)).alias("run_no")
 
 
 # ----------------------------------------------------------------------------------------------
@@ -325,57 +335,77 @@ def _scoped_table(profiles: _Profiles) -> ContingencyTable:
     return ContingencyTable(flag_groups(scoped, profiles.options), by_scope).cache_groups()
 
 
+class _PointScores(NamedTuple):
+    """The scores of points, and what their intervals are computed from."""
+
+    #: One row per partition, run_no and common: counts and scores, as in _scoped_table. n_points
+    #: counts the points that are left out as well.
+    scores: pl.DataFrame
+    #: The common rows, with lists of the clusters.
+    common: Points
+    #: The points of each partition, run_no and common.
+    points: Points
+    #: One row for each partition of `points` that has intervals, as CenterInfluences reads them.
+    totals: pl.DataFrame
+    #: The number of clusterings.
+    n_runs: int
+
+
 def _score_points(
     of_user: _Rows, vector: Vector, distance: DistanceName, missing: Missing
-) -> pl.LazyFrame:
-    """Return counts and scores of points by partition, run_no and common, as in _scoped_table.
+) -> _PointScores:
+    """Return the scores of points.
 
-    n_points counts the points that are left out as well. Columns other than the coordinates have
-    names that no coordinate has.
+    Columns other than the coordinates have names that no coordinate has.
     """
     lazy, keys, options = of_user.lazy, of_user.keys, of_user.options
     # Names the user's columns; the tables below get them without the rest of the frame.
     check_vector(lazy, vector, pl.lit(True))
-    hidden = {name: f"__ce_{name}" for name in (*keys, "run_no", "common")}
     coordinates = [vector] if isinstance(vector, str | pl.Expr) else list(vector)
-    points = lazy.select(
+    by = [f"__ce_{name}" for name in (*keys, "run_no", "common")]
+    wide = lazy.select(
         *coordinates,
         *(x.name.prefix("__ce_") for x in (*key_columns(keys), *_unfold(of_user.clusters))),
         __ce_common=of_user.all_score(of_user.clusters),
     )
-    # If all rows are common, one scope has the scores of both. The order of the rows stays, because
-    # singletons are told apart by the numbers of their rows.
-    common = points.select(are_common=pl.col("__ce_common").all()).cache()
-    are_common = pl.col("are_common")
-    points = points.join(common, how="cross", maintain_order="left").with_columns(
-        __ce_common=pl.when(pl.col("__ce_common") & ~are_common)
-        .then([False, True])
-        .otherwise([False])
-    )
+    # If all rows are common, one scope has the scores of both.
+    are_common = bool(collect_now(wide.select(pl.col("__ce_common").all())).item())
+    scopes = pl.when(pl.col("__ce_common") & (not are_common)).then([False, True])
+    rows = wide.with_columns(__ce_common=scopes.otherwise([False]))
+    rows = rows.explode("__ce_run_no", "__ce_cluster").explode("__ce_common")
     given = lazy.select(*coordinates).collect_schema().names()
-    rows = points.drop("are_common").explode("__ce_run_no", "__ce_cluster").explode("__ce_common")
     columns: Any = given if len(given) > 1 or not isinstance(vector, str | pl.Expr) else given[0]
-    by = list(hidden.values())
-    arguments: dict[str, Any] = {
-        "partition_by": by,
-        "noise": options.noise,
-        "noise_as": options.noise_as,
-        "distance": distance,
-        "missing": missing,
-    }
-    report = internal_report(rows, columns, "__ce_cluster", **arguments)
-    left_out = ["n_noise"] if options.noise_as == "drop" else []
-    silhouettes = silhouette_score(rows, columns, "__ce_cluster", method="simplified", **arguments)
-    scored = join_partitions(report, by, silhouettes.select(*by, "silhouette"))
-    scored = scored.join(common, how="cross").with_columns(
-        __ce_common=pl.when(are_common).then([False, True]).otherwise(pl.concat_list("__ce_common"))
+    shared: dict[str, Any] = {"distance": distance, "missing": missing}
+    noise: dict[str, Any] = {"noise": options.noise, "noise_as": options.noise_as}
+    report = internal_report(rows, columns, "__ce_cluster", partition_by=by, **noise, **shared)
+    method = SilhouetteOptions(method="simplified")
+    point_options = check_point_options(partition_by=by, **noise, **shared)
+    points = read_queried_points(
+        rows, columns, "__ce_cluster", point_options=point_options, options=method, results=()
     )
-    return scored.explode("__ce_common").select(
-        *(pl.col(x).alias(name) for name, x in hidden.items()),
+    silhouettes = score_table(points, method).rename(points.keys).select(*by, "silhouette")
+    scored = collect_now(join_partitions(report, by, silhouettes))
+    has_intervals = pl.col("silhouette").is_not_null()
+    if options.noise_as == "singletons":
+        has_intervals &= pl.col("n_noise") == 0
+    if distance.lower() not in ("euclidean", "sqeuclidean"):
+        has_intervals = pl.lit(False)
+    totals = scored.filter(has_intervals, pl.col("__ce_common") | are_common)
+    if are_common:
+        scored = scored.with_columns(__ce_common=pl.lit([False, True])).explode("__ce_common")
+    left_out = ["n_noise"] if options.noise_as == "drop" else []
+    scores = scored.select(
+        *(pl.col(x).alias(x.removeprefix("__ce_")) for x in by),
         *(pl.col(name).alias(f"points_{name}") for name in _OWN_COUNTS),
         pl.sum_horizontal("n", "n_dropped", *left_out).alias("n_points"),
         *(pl.col(x).alias(name) for name, x in _POINT_SCORES.items()),
     )
+    common_options = check_point_options(partition_by=by[:-2], **shared)
+    # A struct, because a list of numbers is no cluster.
+    clusters = pl.struct("__ce_cluster")
+    common = read_rows(wide.filter("__ce_common"), columns, clusters, common_options, results=())
+    inner = {name: key for key, name in points.keys.items()}
+    return _PointScores(scores, common, points, totals.rename(inner), len(of_user.clusters))
 
 
 def _add_point_scores(scoped: pl.LazyFrame, of_points: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
@@ -434,12 +464,16 @@ def _rank(scoped: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     return rows.with_columns(
         pl.col("run_no").filter(is_best).first().over(over).alias("best_no"),
         *(
-            (
-                pl.col(f"{name}_common")
-                - pl.col(f"{name}_common").filter(is_best).first().over(over)
-            ).alias(f"{name}_difference")
-            for name in _LABEL_SCORES
+            pl.col(f"{name}_common").filter(is_best).first().over(over).alias(f"{name}_best")
+            for name in scores
         ),
+    ).with_columns(
+        # Scores of equal clusterings may differ by rounding errors.
+        pl.when((pl.col(f"{name}_common") / pl.col(f"{name}_best") - 1).abs() <= 1e-12)
+        .then(0.0)
+        .otherwise(pl.col(f"{name}_common") - pl.col(f"{name}_best"))
+        .alias(f"{name}_difference")
+        for name in scores
     )
 
 
@@ -480,12 +514,88 @@ def _errors_to_best(
     return difference_errors(cells, sides, by)
 
 
+def _point_errors_to_best(of_points: _PointScores, ranks: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the errors of the differences of the scores of points, as _errors_to_best does.
+
+    The common rows are read twice: for the moves of the centers, and for the influences of each row
+    on the scores of all clusterings.
+    """
+    points, common = of_points.points, of_points.common
+    keys, run_no = common.partition_keys, points.partition_keys[-2]
+    found, by = CenterInfluences(points, of_points.totals), [*common.partition_keys, "run_no"]
+    best = ranks.select(*keys, "best_no").unique()
+    clusters = join_partitions(found.clusters.lazy().rename({run_no: "run_no"}), keys, best)
+    clusters = clusters.select(
+        *(*by, "cluster", "number"), is_best=pl.col("run_no") == pl.col("best_no")
+    )
+    table = collect_now(clusters)
+    rows = common.kept_rows.select(
+        *keys, pl.col("cluster").struct.unnest(), *common.form.columns("raw_x")
+    ).rename({"__ce_cluster": "cluster"})
+
+    def read_batch(batch: pl.DataFrame) -> tuple[Floats, Integers, Booleans]:
+        """Return points (m, d), the numbers of their clusters (m, r), and whether each is the best.
+
+        r is the number of clusterings.
+        """
+        lists = batch.select(*keys, "cluster", _number_runs(of_points.n_runs))
+        runs = lists.explode("run_no", "cluster")
+        numbered = runs.join(
+            table, on=[*by, "cluster"], how="left", nulls_equal=True, maintain_order="left"
+        )
+        shape = batch.height, of_points.n_runs
+        x = common.form.to_matrix(batch, "raw_x").astype(float)
+        number = numbered["number"].fill_null(-1).to_numpy().reshape(shape)
+        return x, number, numbered["is_best"].fill_null(False).to_numpy().reshape(shape)
+
+    def add_batch(batch: pl.DataFrame) -> pl.DataFrame:
+        """Add a batch of rows to the moves of the centers, and return an empty frame."""
+        x, numbers, _ = read_batch(batch)
+        with np.errstate(all="ignore"):
+            for number in numbers.T:
+                found.add(x, number)
+        return pl.DataFrame(schema=schema)
+
+    def influences_of_batch(batch: pl.DataFrame) -> pl.DataFrame:
+        """Return the influences of a batch of rows on the scores of each clustering but the best.
+
+        The place is that of the partition in the list of all.
+        """
+        x, numbers, is_best = read_batch(batch)
+        with np.errstate(all="ignore"):
+            influences = np.stack([found.of_points(x, number) for number in numbers.T])
+        one = influences.transpose(2, 0, 1)
+        two = one[np.arange(len(x)), is_best.argmax(axis=1)][:, None]
+        counts = (numbers >= 0) & ~is_best
+        place = np.searchsorted(found.starts, numbers[counts], side="right") - 1
+        columns = {
+            "place": np.repeat(place, len(INFLUENCED)),
+            "metric": np.tile(np.arange(len(INFLUENCED)), len(place)),
+            "one": one[counts].ravel(),
+            "two": np.broadcast_to(two, one.shape)[counts].ravel(),
+        }
+        return pl.DataFrame(columns, schema=schema).with_columns(
+            pl.col("one", "two").fill_nan(None)
+        )
+
+    schema = pl.Schema(
+        {"place": pl.Int64, "metric": pl.Int64, "one": pl.Float64, "two": pl.Float64}
+    )
+    map_stream(rows, add_batch, schema).collect(engine="streaming")
+    effects = map_stream(rows, influences_of_batch, schema).with_columns(n=1)
+    errors = collect_now(errors_of_effects(effects, ["place"]))
+    named = found.partitions.rename({run_no: "run_no"}).with_row_index("place")
+    errors = errors.join(named.with_columns(pl.col("place").cast(pl.Int64)), on="place")
+    metric = pl.col("metric").replace_strict(dict(enumerate(INFLUENCED)), return_dtype=pl.String)
+    return errors.lazy().select(*by, metric, "std_error", "freedom")
+
+
 def _add_limits(
     ranks: pl.LazyFrame, errors: pl.LazyFrame, by: list[str], margin: pl.Expr
 ) -> pl.LazyFrame:
     """Return `ranks` with the limits of the difference of each score to the best clustering."""
     errors = errors.select(*by, "metric", margin=margin).cache()
-    for name in _LABEL_SCORES:
+    for name in (*_LABEL_SCORES, *INFLUENCED):
         of_score = errors.filter(pl.col("metric") == name).drop("metric")
         difference = pl.col(f"{name}_difference")
         limits = {
@@ -499,7 +609,11 @@ def _add_limits(
 
 def _remark() -> pl.Expr:
     """Return what a reader should know of a row: see compare_clusterings."""
-    upper = pl.col("adjusted_rand_score_upper")
+    upper = (
+        pl.when(pl.col("adjusted_rand_score_common").is_null())
+        .then("simplified_silhouette_upper")
+        .otherwise("adjusted_rand_score_upper")
+    )
     texts = [
         pl.when((pl.col("place") > 1) & (upper >= 0)).then(
             pl.lit("not told apart from the best: the interval of the difference holds 0")
@@ -529,6 +643,9 @@ def _compare(
 ) -> pl.LazyFrame:
     """Return the columns of compare_clusterings."""
     profiles = _read_profiles(rows)
+    if rows.vector is not None:
+        # The scores of points are computed first, and do not read this query.
+        profiles = profiles._replace(frame=collect_now(profiles.frame).lazy())
     table, keys = _scoped_table(profiles), list(rows.keys)
     scores = external_scores("arithmetic", 1.0, adjusted=True)
     scores = {name: scores[name] for name in _LABEL_SCORES}
@@ -536,12 +653,14 @@ def _compare(
     scoped = report.rename({"total": "n"}).select(*table.keys, *_OWN_COUNTS, *scores)
     if rows.vector is None:
         nothing = (pl.lit(None, pl.Float64).alias(x) for x in _POINT_SCORES)
-        scoped = scoped.with_columns(*nothing, n_points=None)
+        ranks = _rank(scoped.with_columns(*nothing, n_points=None), keys).cache()
+        errors = _errors_to_best(profiles, ranks, table, report)
     else:
         of_points = _score_points(rows, rows.vector, distance, missing)
-        scoped = _add_point_scores(scoped, of_points, list(table.keys))
-    ranks = _rank(scoped, keys).cache()
-    errors = _errors_to_best(profiles, ranks, table, report)
+        scoped = _add_point_scores(scoped, of_points.scores.lazy(), list(table.keys))
+        ranks = collect_now(_rank(scoped, keys)).lazy()
+        errors = _errors_to_best(profiles, ranks, table, report)
+        errors = pl.concat([errors, _point_errors_to_best(of_points, ranks)], how="vertical")
     found = _add_limits(ranks, errors, [*keys, "run_no"], margin)
     found = join_partitions(found, keys, _count_rows(profiles)).with_columns(
         coverage=ratio(pl.col("n"), pl.coalesce("n_points", "n_rows"))
@@ -561,7 +680,12 @@ _OF_LABELS = [
     for name in _LABEL_SCORES
     for suffix in ("", "_common", "_difference", "_lower", "_upper")
 ]
-_OF_POINTS = [f"{name}{suffix}" for name in _POINT_SCORES for suffix in ("", "_common")]
+_OF_POINTS = [
+    f"{name}{suffix}"
+    for name in _POINT_SCORES
+    for suffix in ("", "_common", "_difference", "_lower", "_upper")
+    if name in INFLUENCED or suffix not in ("_lower", "_upper")
+]
 _COMPARED = (
     *("clustering", "rank", "n", "coverage", "n_clusters", "n_noise", "n_common"),
     *(*_OF_LABELS, *_OF_POINTS, "remark"),
@@ -642,15 +766,21 @@ def compare_clusterings(
           adjusted_mutual_info_score_lower and adjusted_mutual_info_score_upper are the same for
           that score. All ten are NULL without labels.
         * simplified_silhouette, davies_bouldin_score and calinski_harabasz_score are scores of the
-          points of the n rows (the first as method 'simplified' of silhouette_score), and
+          points of the n rows (the first as method 'simplified' of silhouette_score),
           simplified_silhouette_common, davies_bouldin_score_common and
-          calinski_harabasz_score_common are the scores of the common rows. All six are NULL without
+          calinski_harabasz_score_common are the scores of the common rows, and
+          simplified_silhouette_difference, davies_bouldin_score_difference and
+          calinski_harabasz_score_difference are the differences to the best clustering.
+          simplified_silhouette_lower, simplified_silhouette_upper, calinski_harabasz_score_lower
+          and calinski_harabasz_score_upper are the limits of paired intervals of two of these
+          differences. They are NULL for distances other than euclidean and sqeuclidean, and if
+          noise among the common rows counts as one cluster per row. All 13 are NULL without
           vectors.
         * remark tells that a clustering is not told apart from the best one, because the interval
-          of the difference of the adjusted Rand indices holds 0, that no row is scored by all
-          clusterings, that the order would be different if each clustering were scored on its own
-          rows, or that the clustering leaves out more than a tenth of the rows. Otherwise, it is
-          NULL.
+          of the difference of the adjusted Rand indices holds 0 (without labels, that of the
+          simplified silhouettes), that no row is scored by all clusterings, that the order would be
+          different if each clustering were scored on its own rows, or that the clustering leaves
+          out more than a tenth of the rows. Otherwise, it is NULL.
 
         The best clustering has the highest adjusted_rand_score_common, or without labels the
         highest simplified_silhouette_common. Ties are in the order of `clusters`, or in the order
@@ -670,12 +800,18 @@ def compare_clusterings(
     The intervals compare each clustering with the one that turned out to be the best of these rows.
     If there are many clusterings of about the same quality, the best one is partly the luckiest
     one, so an interval near 0 is no proof.
+
+    A point changes the scores of points by its own distances to the centers, and because it moves
+    the center of its cluster. The intervals count both, by the delta method, but they take the
+    assignment of the points as given. davies_bouldin_score has no interval, because its maxima over
+    the other clusters are biased in samples.
     In SQL: ``FROM clustereval.compare_clusterings(tbl, [cluster_1, cluster_2], label)``.
 
     References
     ----------
     Hubert and Arabie (1985), doi:10.1007/BF01908075. Vinh, Epps and Bailey (2010),
-    doi:10.5555/1756006.1953024.
+    doi:10.5555/1756006.1953024. Hampel (1974), The influence curve and its role in robust
+    estimation, doi:10.1080/01621459.1974.10482962, for the influences.
 
     Examples
     --------
@@ -705,18 +841,8 @@ def compare_clusterings(
     keys: dict[str, str] = check_partition_keys(lazy, partition_by, _COMPARED)
     if id is None and run is None:
         fields = _read_clusterings(lazy, clusters)
-        numbers = range(len(fields))
-        names = pl.LazyFrame({"run_no": numbers, "clustering": list(fields)})
+        names = pl.LazyFrame({"run_no": range(len(fields)), "clustering": list(fields)})
         rows = _Rows(lazy, list(fields.values()), names, keys, label, vector, options)
-        return to_user_frame(frame, _compare(rows, distance, missing, margin), keys)
-
-    def compare(lazy: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the result for a frame in the long form."""
+    else:
         rows = _read_long_rows(lazy, clusters, id, run, keys, label, vector, options)
-        return _compare(rows, distance, missing, margin).rename(keys)
-
-    if isinstance(frame, pl.DataFrame):
-        return compare(lazy).collect(engine="streaming")
-    # The query depends on the runs, so it is made when the result is collected.
-    schema = compare(lazy.clear()).collect_schema()
-    return pl.defer(lambda: compare(lazy).collect(engine="streaming"), schema=schema)
+    return to_user_frame(frame, _compare(rows, distance, missing, margin), keys)

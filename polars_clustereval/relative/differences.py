@@ -154,10 +154,20 @@ def difference_errors(
         gradients = side.gradients.filter(pl.col("family").is_not_null()).select(*columns, *slopes)
         cells = join_small(cells, [*side.by, shared], gradients)
     first, second = (_effect(side) for side in _CLUSTERINGS)
-    rows = cells.select(
+    return errors_of_effects(cells.select(*keys, "metric", "n", one=first, two=second), keys)
+
+
+def errors_of_effects(effects: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return std_error of the differences, and freedom, for each value of `keys` and metric.
+
+    `effects` has the influences of n rows on the value of the metric in both clusterings, one and
+    two. If one of them is NULL, std_error is NULL.
+    """
+    one, two = pl.col("one"), pl.col("two")
+    rows = effects.select(
         *(*keys, "metric", "n"),
-        square=(first - second) * (first - second),
-        scale=first * first + second * second,
+        square=(one - two) * (one - two),
+        scale=one * one + two * two,
     )
     n, square = to_double(pl.col("n")), pl.col("square")
     sums = {

@@ -194,6 +194,10 @@ CREATE OR REPLACE MACRO clustereval._sum_of_squares(x) AS
     list_sum(list_transform(x, lambda __ce_x: coalesce(__ce_x * __ce_x, CAST('nan' AS DOUBLE))))
   );
 
+-- Sum of the products of the coordinates of the vectors x and y.
+CREATE OR REPLACE MACRO clustereval._inner_product(x, y) AS
+  coalesce(try(list_inner_product(x, y)), list_inner_product(clustereval._nulls_to_nan(x), y));
+
 -- Euclidean length of the vector x: NaN if a coordinate is NULL, NULL if it has no coordinates.
 CREATE OR REPLACE MACRO clustereval._norm(x) AS
   CASE WHEN len(x) > 0 THEN sqrt(clustereval._sum_of_squares(x)) END;

@@ -277,12 +277,23 @@ CREATE OR REPLACE MACRO clustereval._scoped_groups(runs, noise, noise_as) AS TAB
   )
   SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
 
--- One row per scope, as in _scoped_groups, if there are vectors: scope; n, n_noise, n_clusters;
--- n_points, with those that are left out; and the scores silhouette (by the centers of clusters),
--- davies_bouldin and calinski_harabasz. The table is read a fixed number of times, however many
--- clusterings there are. owners: rows of _rows_of_ids.
-CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
-  tbl, clusters, vector, distance, partition_by, noise, noise_as, missing, run, owners
+-- The number of a scope: which rows count is 0 for the own rows of a clustering, 1 for the common
+-- rows, and 2 if all rows are common, so that one scope has the scores of both. A join takes much
+-- longer by a struct.
+CREATE OR REPLACE MACRO clustereval._scope_number(key_no, run_no, which) AS
+  (key_no * 1073741824 + run_no) * 3 + which;
+
+-- The struct of _scoped_groups for a number of _scope_number, where common is NULL if `which` is 2.
+CREATE OR REPLACE MACRO clustereval._scope_struct(key, number) AS {
+    'key': key, 'run_no': number // 3 % 1073741824,
+    'common': CASE number % 3 WHEN 0 THEN FALSE WHEN 1 THEN TRUE END
+};
+
+-- The rows of the table, once for each clustering and scope: row_no, the number of the row; scope,
+-- a _scope_number; coordinates, the vector; and own, the cluster. No row without vectors. owners:
+-- rows of _rows_of_ids; keys: key and key_no of each partition.
+CREATE OR REPLACE MACRO clustereval._scoped_points(
+  tbl, clusters, vector, partition_by, noise, noise_as, run, owners, keys
 ) AS TABLE
   WITH __ce_points AS (
     SELECT
@@ -295,67 +306,88 @@ CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
     FROM query_table(owners) AS owner
     WHERE owner.has_vectors
   ),
-  -- Whether all rows are common, so that one scope has the scores of both.
-  rows AS MATERIALIZED (
-    SELECT bool_and(clustereval._all_score(__ce_clusters, noise, noise_as)) AS are_common
+  numbered AS (
+    SELECT
+      row_number() OVER () AS row_no,
+      __ce_key AS partition_key, __ce_vector AS coordinates, __ce_clusters AS runs,
+      clustereval._all_score(__ce_clusters, noise, noise_as) AS is_common
     FROM __ce_points
   ),
+  rows AS MATERIALIZED (SELECT bool_and(is_common) AS are_common FROM numbered),
   unfolded AS (
     SELECT
-      __ce_key AS key, __ce_vector AS coordinates,
-      CASE
-        WHEN clustereval._all_score(__ce_clusters, noise, noise_as)
-          AND NOT (SELECT are_common FROM rows)
-        THEN [FALSE, TRUE]
-        ELSE [FALSE]
-      END AS scopes,
-      unnest(range(1, len(__ce_clusters) + 1)) AS run_no,
-      unnest(__ce_clusters) AS own
-    FROM __ce_points
-  ),
-  scoped AS (
-    SELECT {'key': key, 'run_no': run_no, 'common': unnest(scopes)} AS scope, coordinates, own
-    FROM unfolded
-  ),
-  reports AS (
-    SELECT *
-    FROM clustereval._internal_report(
-      scoped, coordinates, own, distance, 2, 'mean', NULL, scope, noise, noise_as, missing
-    )
-  ),
-  silhouettes AS (
-    SELECT *
-    FROM clustereval.silhouette_score(
-      scoped, coordinates, own, distance := distance, partition_by := scope, noise := noise,
-      noise_as := noise_as, method := 'simplified', missing := missing
-    )
+      point.row_no, partition.key_no, point.coordinates,
+      CASE WHEN rows.are_common THEN [2] WHEN point.is_common THEN [0, 1] ELSE [0] END AS whiches,
+      unnest(range(1, len(point.runs) + 1)) AS run_no,
+      unnest(point.runs) AS own
+    FROM numbered AS point
+    CROSS JOIN rows
+    JOIN query_table(keys) AS partition
+      ON partition.partition_key IS NOT DISTINCT FROM point.partition_key
   )
   SELECT
-    {
-      'key': report.partition_key['key'], 'run_no': report.partition_key['run_no'],
-      'common': unnest(
-        CASE
-          WHEN (SELECT are_common FROM rows) THEN [FALSE, TRUE]
-          ELSE [report.partition_key['common']]
-        END
-      )
-    } AS scope,
-    report.n, report.n_noise, report.n_clusters,
-    report.n + report.n_dropped
-      + CASE WHEN noise_as = 'drop' THEN report.n_noise ELSE 0 END AS n_points,
-    scored.silhouette,
-    report.davies_bouldin_score AS davies_bouldin,
-    report.calinski_harabasz_score AS calinski_harabasz
-  FROM reports AS report
-  JOIN silhouettes AS scored ON scored.partition_key = report.partition_key;
+    row_no, clustereval._scope_number(key_no, run_no, unnest(whiches)) AS scope, coordinates, own
+  FROM unfolded;
+
+-- One row per scope of the rows of _scoped_points: partition_key, the scope; n, n_noise and
+-- n_clusters; n_points, with those that are left out; the scores silhouette (by the centers of
+-- clusters), davies_bouldin and calinski_harabasz; and partition_no, ssw, ssb and overall_center.
+-- groups, silhouettes: rows of _point_clusters and _point_silhouettes; keys: as in _scoped_points.
+CREATE OR REPLACE MACRO clustereval._clustering_point_scores(
+  groups, silhouettes, keys, distance, noise_as
+) AS TABLE
+  WITH filled AS (SELECT * FROM query_table(groups) WHERE n > 0),
+  gaps AS (SELECT * FROM clustereval._centroid_gaps(filled, distance, 2)),
+  overall AS (
+    SELECT
+      partition_key, MIN(partition_no) AS partition_no, any_value(overall_center) AS overall_center
+    FROM filled
+    GROUP BY partition_key
+  ),
+  means AS (
+    SELECT partition_no, clustereval._compensated_sum(lower) / COUNT(*) AS silhouette
+    FROM query_table(silhouettes)
+    GROUP BY partition_no
+  )
+  SELECT
+    clustereval._scope_struct(partition.partition_key, counts.partition_key) AS partition_key,
+    counts.total AS n, counts.n_noise, counts.n_clusters,
+    counts.total + counts.n_dropped
+      + CASE WHEN noise_as = 'drop' THEN counts.n_noise ELSE 0 END AS n_points,
+    means.silhouette,
+    clustereval._finite_or_null(clustereval._davies_bouldin_score(
+      counts.total, counts.n_clusters, totals.overlap_sum
+    )) AS davies_bouldin,
+    clustereval._finite_or_null(clustereval._calinski_harabasz_score(
+      counts.total, counts.n_clusters, totals.ssw, totals.ssb
+    )) AS calinski_harabasz,
+    overall.partition_no, totals.ssw, totals.ssb, overall.overall_center
+  FROM clustereval._point_row_counts(groups) AS counts
+  JOIN query_table(keys) AS partition
+    ON partition.key_no = counts.partition_key // 3 // 1073741824
+  LEFT JOIN clustereval._spread_totals(filled, gaps, distance, 2) AS totals
+    ON totals.partition_key = counts.partition_key
+  LEFT JOIN overall ON overall.partition_key = counts.partition_key
+  LEFT JOIN means ON means.partition_no = overall.partition_no;
+
+-- Window: x, a score, minus that of the clustering in place 1 of the partition; 0 if they differ by
+-- a rounding error.
+CREATE OR REPLACE MACRO clustereval._difference_to_best(x, place, partition_key) AS
+  CASE
+    WHEN abs(
+      x / MAX(CASE WHEN place = 1 THEN x END) OVER (PARTITION BY partition_key) - 1
+    ) <= 1e-12
+    THEN 0.0
+    ELSE x - MAX(CASE WHEN place = 1 THEN x END) OVER (PARTITION BY partition_key)
+  END;
 
 -- One row per partition and clustering: partition_key, run_no, and both the scores of its own rows
 -- (own_...) and those of the common rows (common_...); n, n_noise and n_clusters of its own rows;
 -- n_points, NULL with labels; n_common; place, 1 for the best clustering, by the adjusted Rand
 -- index of the common rows, or without labels by the silhouette, and then by run_no; common_rank
 -- and own_rank, its ranks by these scores of the common rows and of its own rows; best_no, the
--- run_no of the best clustering; and rand_difference and information_difference, to the best one on
--- the common rows. report: rows of _scores_of_statistics by scope; point_scores: rows of
+-- run_no of the best clustering; and the differences to the best one on the common rows
+-- (..._difference). report: rows of _scores_of_statistics by scope; point_scores: rows of
 -- _clustering_point_scores.
 CREATE OR REPLACE MACRO clustereval._rank_clusterings(report, point_scores) AS TABLE
   WITH joined AS (
@@ -374,7 +406,10 @@ CREATE OR REPLACE MACRO clustereval._rank_clusterings(report, point_scores) AS T
       ROUND(one.adjusted_rand_score, 12) AS rand_rounded,
       ROUND(two.silhouette, 12) AS silhouette_rounded
     FROM query_table(report) AS one
-    LEFT JOIN query_table(point_scores) AS two ON two.scope = one.partition_key
+    LEFT JOIN query_table(point_scores) AS two
+      ON two.partition_key['key'] IS NOT DISTINCT FROM one.partition_key['key']
+      AND two.partition_key['run_no'] = one.partition_key['run_no']
+      AND COALESCE(two.partition_key['common'] = one.partition_key['common'], TRUE)
   ),
   ordered AS (
     SELECT
@@ -414,10 +449,13 @@ CREATE OR REPLACE MACRO clustereval._rank_clusterings(report, point_scores) AS T
   SELECT
     *,
     MIN(CASE WHEN place = 1 THEN run_no END) OVER (PARTITION BY partition_key) AS best_no,
-    common_rand - MAX(CASE WHEN place = 1 THEN common_rand END)
-      OVER (PARTITION BY partition_key) AS rand_difference,
-    common_information - MAX(CASE WHEN place = 1 THEN common_information END)
-      OVER (PARTITION BY partition_key) AS information_difference
+    clustereval._difference_to_best(common_rand, place, partition_key) AS rand_difference,
+    clustereval._difference_to_best(common_information, place, partition_key)
+      AS information_difference,
+    clustereval._difference_to_best(common_silhouette, place, partition_key)
+      AS silhouette_difference,
+    clustereval._difference_to_best(common_davies, place, partition_key) AS davies_difference,
+    clustereval._difference_to_best(common_calinski, place, partition_key) AS calinski_difference
   FROM ordered;
 
 -- One row per partition, clustering and metric of those that compare_clusterings returns:
@@ -477,6 +515,56 @@ CREATE OR REPLACE MACRO clustereval._errors_to_best(
     WHERE metric IN ('adjusted_rand_score', 'adjusted_mutual_info_score')
   )
   SELECT * FROM clustereval._difference_errors(cells, influences, gradients);
+
+-- One row per partition, clustering and score of points that has an interval: partition_key, a
+-- struct {key, run_no}; metric; and std_error and freedom, those of _errors_of_effects, of the
+-- difference to the best clustering on the common rows. points, silhouettes, clusters: rows of
+-- _clustered_points, _point_silhouettes and _point_clusters by scope; point_scores: rows of
+-- _clustering_point_scores; ranks: rows of _rank_clusterings.
+CREATE OR REPLACE MACRO clustereval._point_errors_to_best(
+  points, silhouettes, clusters, point_scores, ranks, distance, noise_as
+) AS TABLE
+  -- The scopes of the common rows that have an interval, without those that have nothing to be
+  -- compared with.
+  WITH scopes AS MATERIALIZED (
+    SELECT score.*, own.run_no, own.run_no = own.best_no AS is_best
+    FROM query_table(point_scores) AS score
+    JOIN query_table(ranks) AS own
+      ON own.partition_key IS NOT DISTINCT FROM score.partition_key['key']
+      AND own.run_no = score.partition_key['run_no']
+    WHERE score.partition_key['common'] IS NOT FALSE
+      AND score.silhouette IS NOT NULL
+      AND lower(distance) IN ('euclidean', 'sqeuclidean')
+      AND NOT (score.n_noise > 0 AND COALESCE(noise_as = 'singletons', FALSE))
+      AND EXISTS (SELECT 1 FROM query_table(ranks) AS other WHERE other.place > 1)
+  ),
+  scoped_silhouettes AS NOT MATERIALIZED (
+    SELECT own.*
+    FROM query_table(silhouettes) AS own
+    JOIN scopes ON scopes.partition_no = own.partition_no
+  ),
+  slopes AS MATERIALIZED (
+    SELECT * FROM clustereval._center_slopes(points, scoped_silhouettes, clusters, distance)
+  ),
+  influences AS MATERIALIZED (
+    SELECT own.*, scopes.partition_key['key'] AS key, scopes.run_no, scopes.is_best
+    FROM clustereval._center_influences(
+      points, scoped_silhouettes, clusters, slopes, scopes, distance
+    ) AS own
+    JOIN scopes ON scopes.partition_no = own.partition_no
+  ),
+  effects AS (
+    SELECT
+      {'key': one.key, 'run_no': one.run_no} AS partition_key,
+      1 AS n,
+      unnest(['simplified_silhouette', 'calinski_harabasz_score']) AS metric,
+      unnest([one.of_silhouette, one.of_calinski]) AS one,
+      unnest([two.of_silhouette, two.of_calinski]) AS two
+    FROM influences AS one
+    JOIN influences AS two ON two.row_no = one.row_no AND two.is_best
+    WHERE NOT one.is_best
+  )
+  SELECT * FROM clustereval._errors_of_effects(effects);
 
 -- What a reader of compare_clusterings should know of a row, or NULL: that a clustering is not told
 -- apart from the best one, that no row decides the order, that it is not in the place where its own
@@ -542,10 +630,59 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
   __ce_names AS (
     SELECT * FROM clustereval._clustering_names(tbl, clusters, partition_by, run, __ce_runs)
   ),
-  __ce_point_scores AS (
+  __ce_keys AS MATERIALIZED (
+    SELECT own.partition_key, row_number() OVER () AS key_no
+    FROM (SELECT DISTINCT profile.partition_key FROM __ce_profiles AS profile) AS own
+  ),
+  __ce_scoped AS MATERIALIZED (
     SELECT *
-    FROM clustereval._clustering_point_scores(
-      tbl, clusters, vector, distance, partition_by, noise, noise_as, missing, run, __ce_owners
+    FROM clustereval._scoped_points(
+      tbl, clusters, vector, partition_by, noise, noise_as, run, __ce_owners, __ce_keys
+    )
+  ),
+  scoped AS NOT MATERIALIZED (SELECT * FROM __ce_scoped),
+  arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(scoped, coordinates, own, scope, noise)
+  ),
+  point_rows AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._points(
+      scoped, coordinates, own, distance, 2, NULL, scope, noise, noise_as, missing, row_no
+    )
+  ),
+  measured_centers AS (
+    SELECT
+      partition_key, cluster, singleton_no, n, n_dropped, n_noise, dims, ssw, distances,
+      overall_distances, mean_distance, center, overall_center, number, partition_no, n_clusters,
+      n_all_clusters, origin
+    FROM clustereval._point_clusters(point_rows, arguments, distance, 2, 'mean', NULL)
+  ),
+  -- From a single list, so that the optimizer expects few rows, and does not build the tables of
+  -- its joins from the points.
+  centers AS MATERIALIZED (
+    SELECT unnest(list(own), max_depth := 2) FROM measured_centers AS own
+  ),
+  moments AS MATERIALIZED (
+    SELECT
+      number, partition_no, n, n_clusters, n_all_clusters, center,
+      CAST(SUM(n) OVER (PARTITION BY partition_no) AS BIGINT) AS total
+    FROM centers
+    WHERE n > 0
+  ),
+  points AS NOT MATERIALIZED (
+    SELECT member.* REPLACE (member.id AS row_no)
+    FROM clustereval._clustered_points(point_rows, centers, NULL) AS member
+  ),
+  distances AS (
+    SELECT * FROM clustereval._simplified_means(
+      points, moments, clustereval._plain_distance_name(distance, 2), 2, 'nearest'
+    )
+  ),
+  silhouettes AS MATERIALIZED (
+    SELECT * FROM clustereval._point_silhouettes(distances, moments)
+  ),
+  point_scores AS MATERIALIZED (
+    SELECT * FROM clustereval._clustering_point_scores(
+      centers, silhouettes, __ce_keys, distance, noise_as
     )
   ),
   runs AS (SELECT * FROM clustereval._unfold_profiles(__ce_profiles)),
@@ -555,14 +692,30 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
   statistics AS MATERIALIZED (SELECT * FROM clustereval._statistics_of_groups(groups, TRUE)),
   report AS (SELECT * FROM clustereval._scores_of_statistics(statistics, 'arithmetic', 1.0)),
   ranks AS MATERIALIZED (
-    SELECT * FROM clustereval._rank_clusterings(report, __ce_point_scores)
+    SELECT * FROM clustereval._rank_clusterings(report, point_scores)
+  ),
+  margins AS (
+    SELECT
+      *, clustereval._difference_margin(std_error, freedom, confidence) AS margin
+    FROM (
+      SELECT *
+      FROM clustereval._errors_to_best(__ce_profiles, ranks, groups, statistics, noise, noise_as)
+      UNION ALL
+      SELECT *
+      FROM clustereval._point_errors_to_best(
+        points, silhouettes, moments, point_scores, ranks, distance, noise_as
+      )
+    )
   ),
   errors AS (
     SELECT
-      *, clustereval._difference_margin(std_error, freedom, confidence) AS margin
-    FROM clustereval._errors_to_best(
-      __ce_profiles, ranks, groups, statistics, noise, noise_as
-    )
+      partition_key,
+      MAX(margin) FILTER (WHERE metric = 'adjusted_rand_score') AS rand,
+      MAX(margin) FILTER (WHERE metric = 'adjusted_mutual_info_score') AS information,
+      MAX(margin) FILTER (WHERE metric = 'simplified_silhouette') AS silhouette,
+      MAX(margin) FILTER (WHERE metric = 'calinski_harabasz_score') AS calinski
+    FROM margins
+    GROUP BY partition_key
   ),
   -- Rows that a clustering could score: those with a label, or all if there are no labels.
   totals AS (
@@ -587,36 +740,42 @@ CREATE OR REPLACE MACRO clustereval.compare_clusterings(
     own.own_rand AS adjusted_rand_score,
     own.common_rand AS adjusted_rand_score_common,
     own.rand_difference AS adjusted_rand_score_difference,
-    own.rand_difference - rand.margin AS adjusted_rand_score_lower,
-    own.rand_difference + rand.margin AS adjusted_rand_score_upper,
+    own.rand_difference - margin.rand AS adjusted_rand_score_lower,
+    own.rand_difference + margin.rand AS adjusted_rand_score_upper,
     own.own_information AS adjusted_mutual_info_score,
     own.common_information AS adjusted_mutual_info_score_common,
     own.information_difference AS adjusted_mutual_info_score_difference,
-    own.information_difference - information.margin AS adjusted_mutual_info_score_lower,
-    own.information_difference + information.margin AS adjusted_mutual_info_score_upper,
+    own.information_difference - margin.information AS adjusted_mutual_info_score_lower,
+    own.information_difference + margin.information AS adjusted_mutual_info_score_upper,
     own.own_silhouette AS simplified_silhouette,
     own.common_silhouette AS simplified_silhouette_common,
+    own.silhouette_difference AS simplified_silhouette_difference,
+    own.silhouette_difference - margin.silhouette AS simplified_silhouette_lower,
+    own.silhouette_difference + margin.silhouette AS simplified_silhouette_upper,
     own.own_davies AS davies_bouldin_score,
     own.common_davies AS davies_bouldin_score_common,
+    own.davies_difference AS davies_bouldin_score_difference,
     own.own_calinski AS calinski_harabasz_score,
     own.common_calinski AS calinski_harabasz_score_common,
+    own.calinski_difference AS calinski_harabasz_score_difference,
+    own.calinski_difference - margin.calinski AS calinski_harabasz_score_lower,
+    own.calinski_difference + margin.calinski AS calinski_harabasz_score_upper,
     clustereval._comparison_remark(
-      own.place, own.own_rank, own.common_rank, own.rand_difference + rand.margin, own.n,
-      own.n_common, clustereval._ratio(own.n, COALESCE(own.n_points, total.n_rows))
+      own.place, own.own_rank, own.common_rank,
+      CASE
+        WHEN own.common_rand IS NULL THEN own.silhouette_difference + margin.silhouette
+        ELSE own.rand_difference + margin.rand
+      END,
+      own.n, own.n_common, clustereval._ratio(own.n, COALESCE(own.n_points, total.n_rows))
     ) AS remark
   FROM ranks AS own
   LEFT JOIN __ce_names AS naming
     ON naming.run_no = own.run_no
     AND (naming.is_for_all OR naming.partition_key IS NOT DISTINCT FROM own.partition_key)
   JOIN totals AS total ON total.partition_key IS NOT DISTINCT FROM own.partition_key
-  LEFT JOIN errors AS rand
-    ON rand.partition_key['key'] IS NOT DISTINCT FROM own.partition_key
-    AND rand.partition_key['run_no'] = own.run_no
-    AND rand.metric = 'adjusted_rand_score'
-  LEFT JOIN errors AS information
-    ON information.partition_key['key'] IS NOT DISTINCT FROM own.partition_key
-    AND information.partition_key['run_no'] = own.run_no
-    AND information.metric = 'adjusted_mutual_info_score'
+  LEFT JOIN errors AS margin
+    ON margin.partition_key['key'] IS NOT DISTINCT FROM own.partition_key
+    AND margin.partition_key['run_no'] = own.run_no
   WHERE clustereval._check_options(clustereval._valid_interval_options(
     confidence,
     clustereval._valid_point_options(distance, 2, 'mean', NULL, noise, noise_as, missing)

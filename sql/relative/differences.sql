@@ -131,10 +131,34 @@ CREATE OR REPLACE MACRO clustereval._slope_term(slope, influence) AS
   CASE WHEN slope = 0 THEN 0.0 ELSE slope * influence END;
 
 -- One row per partition and metric: partition_key; metric; std_error of the difference of its
--- values in the contingency tables table_1 and table_2 of the same rows; and freedom, the degrees
--- of freedom of its square. No row if a derivative is not defined. cells: partition_key, table_1,
--- table_2, label, cluster_1, cluster_2 and n rows; influences, gradients: rows of
--- _centered_influences and _score_gradients, with the tables as partitions.
+-- values in two clusterings; and freedom, the degrees of freedom of its square. No row if an
+-- influence is not known. effects: partition_key, metric, n rows, and one and two, the influences
+-- of each of them on the two values.
+CREATE OR REPLACE MACRO clustereval._errors_of_effects(effects) AS TABLE
+  WITH sums AS (
+    SELECT
+      partition_key,
+      metric,
+      COUNT(one - two) = COUNT(*) AS is_known,
+      CAST(SUM(n) AS DOUBLE) AS total,
+      clustereval._compensated_sum(n * (one - two) * (one - two)) AS squares,
+      clustereval._compensated_sum(n * pow(one - two, 4)) AS fourths,
+      clustereval._compensated_sum(n * (one * one + two * two)) AS scale
+    FROM query_table(effects)
+    GROUP BY partition_key, metric
+  )
+  SELECT
+    partition_key,
+    metric,
+    -- A smaller sum is a rounding error of influences that are equal.
+    CASE WHEN squares <= 1e-20 * scale THEN 0.0 ELSE sqrt(squares) / total END AS std_error,
+    clustereval._estimate_freedom(squares, fourths, total) AS freedom
+  FROM sums
+  WHERE is_known AND total > 1;
+
+-- The rows of _errors_of_effects for contingency tables table_1 and table_2 of the same rows.
+-- cells: partition_key, table_1, table_2, label, cluster_1, cluster_2 and n rows; influences,
+-- gradients: rows of _centered_influences and _score_gradients, with the tables as partitions.
 CREATE OR REPLACE MACRO clustereval._difference_errors(cells, influences, gradients) AS TABLE
   -- The influences of a row of a cell on the statistics of the first table. Materialized, because
   -- the optimizer may join the influences of both tables first, and these match by label alone.
@@ -175,27 +199,8 @@ CREATE OR REPLACE MACRO clustereval._difference_errors(cells, influences, gradie
     JOIN query_table(gradients) AS second
       ON second.partition_key = cell.table_2
       AND second.metric = first.metric
-  ),
-  sums AS (
-    SELECT
-      partition_key,
-      metric,
-      COUNT(one - two) = COUNT(*) AS is_known,
-      CAST(SUM(n) AS DOUBLE) AS total,
-      clustereval._compensated_sum(n * (one - two) * (one - two)) AS squares,
-      clustereval._compensated_sum(n * pow(one - two, 4)) AS fourths,
-      clustereval._compensated_sum(n * (one * one + two * two)) AS scale
-    FROM effects
-    GROUP BY partition_key, metric
   )
-  SELECT
-    partition_key,
-    metric,
-    -- A smaller sum is a rounding error of influences that are equal.
-    CASE WHEN squares <= 1e-20 * scale THEN 0.0 ELSE sqrt(squares) / total END AS std_error,
-    clustereval._estimate_freedom(squares, fourths, total) AS freedom
-  FROM sums
-  WHERE is_known AND total > 1;
+  SELECT * FROM clustereval._errors_of_effects(effects);
 
 -- Half the width of the interval of a difference with this standard error; NULL without one.
 CREATE OR REPLACE MACRO clustereval._difference_margin(std_error, freedom, confidence) AS

@@ -34,8 +34,8 @@ OF_ROWS = (
     "score."
 )
 UNJUDGED = (
-    "The order is that of the 150 rows that all score. Without labels, no interval tells whether "
-    "the best one is really better."
+    "The order is that of the 150 rows that all score. No interval tells whether the best one is "
+    "better."
 )
 NOISE = ("--noise=-1", "--noise-as", "drop")
 
@@ -178,12 +178,18 @@ def test_points_without_labels(run: Run) -> None:
     assert "## Clusterings, the best first by simplified silhouette\n" in markdown
     rows = overview_of(markdown)
     assert list(rows[0]) == [
-        *("clustering", "n", "coverage", "clusters", "simplified silhouette"),
-        *("davies bouldin score", "calinski harabasz score"),
+        *("clustering", "verdict", "n", "coverage", "clusters", "simplified silhouette"),
+        *("simplified silhouette difference", "davies bouldin score"),
+        *("calinski harabasz score", "calinski harabasz difference"),
     ]
-    assert [row["clustering"] for row in rows] == [
-        *("kmeans2", "agglomerative", "kmeans", "single_linkage"),
+    assert [(row["clustering"], row["verdict"]) for row in rows] == [
+        *(("kmeans2", "best"), ("agglomerative", "worse")),
+        *(("kmeans", "worse"), ("single_linkage", "worse")),
     ]
+    assert rows[1]["simplified silhouette difference"].startswith("-0.1022 (-0.14")
+    assert remarks_of(markdown) == [OF_ROWS.format(150)]
+    markdown = run(*CALL, *VECTOR, "--distance", "cosine")
+    assert "verdict" not in overview_of(markdown)[0]
     assert remarks_of(markdown) == [UNJUDGED]
 
 

@@ -63,10 +63,17 @@ _COMPARISON_REPORT = Report(
             "adjusted_mutual_info_score_upper": "of this difference",
             "simplified_silhouette": ("1", "mean silhouette by the centers, of its own rows"),
             "simplified_silhouette_common": ("1", "of the rows that all score"),
+            "simplified_silhouette_difference": "to the best one, on the rows that all score",
+            "simplified_silhouette_lower": "of this difference",
+            "simplified_silhouette_upper": "of this difference; below 0 if the best one is better",
             "davies_bouldin_score": "overlap of clusters, of its own rows",
             "davies_bouldin_score_common": ("0", "of the rows that all score"),
+            "davies_bouldin_score_difference": "to the best one, on the rows that all score",
             "calinski_harabasz_score": "variance between / within clusters, of its own rows",
             "calinski_harabasz_score_common": ("high", "of the rows that all score"),
+            "calinski_harabasz_score_difference": "to the best one, on the rows that all score",
+            "calinski_harabasz_score_lower": "of this difference",
+            "calinski_harabasz_score_upper": "of this difference",
             "remark": "what to know before you prefer the best one",
         }
     ),
@@ -75,7 +82,8 @@ _COMPARISON_REPORT = Report(
             f"adjusted_mutual_info_score{x}"
             for x in ("", "_common", "_difference", "_lower", "_upper")
         ),
-        *("rank", "davies_bouldin_score", "calinski_harabasz_score", "n_common"),
+        *(f"calinski_harabasz_score{x}" for x in ("", "_difference", "_lower", "_upper")),
+        *("rank", "davies_bouldin_score", "davies_bouldin_score_difference", "n_common"),
     ),
     remarks=("clustering", "remark"),
     adapt=_name_given,

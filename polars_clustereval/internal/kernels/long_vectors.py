@@ -109,7 +109,7 @@ def scale(vectors: pl.Expr, factors: Sequence[float], *, unit: bool) -> pl.Expr:
 
 def _unscale_batch(both: pl.Series, factors: Floats) -> pl.Series:
     """Compute the values of `unscale` for a batch of structs with fields x and origin."""
-    origins = _read_origins(both.struct.field("origin"), len(factors))
+    origins = read_origins(both.struct.field("origin"), len(factors))
     # Origins are infinite where distances overflow, which is an error.
     with np.errstate(all="ignore"):
         return _to_series(to_matrix(both.struct.field("x")) / factors + origins).arr.to_list()
@@ -257,7 +257,7 @@ def _merge_extremes(
     )
 
 
-def _read_origins(origins: pl.Series, dims: int) -> Floats:
+def read_origins(origins: pl.Series, dims: int) -> Floats:
     """Return lists of `dims` coordinates as a matrix (m, dims), with zeros for missing lists."""
     x = np.zeros((len(origins), dims))
     is_given = origins.is_not_null()
@@ -272,7 +272,7 @@ def _subtract_origin_batch(both: pl.Series, dims: int) -> pl.Series:
         return x.cast(pl.Array(pl.Float64, dims))
     # Origins are infinite where distances overflow, which is an error.
     with np.errstate(all="ignore"):
-        return _to_series(read_matrix(x) - _read_origins(origins, dims))
+        return _to_series(read_matrix(x) - read_origins(origins, dims))
 
 
 def subtract_origin(vectors: pl.Expr, origins: pl.Expr, dims: int) -> pl.Expr:
