@@ -28,6 +28,7 @@
 .read external/graph_counts.sql
 .read external/graph.sql
 .read external/neighborhoods.sql
+.read external/pair_labels.sql
 .read external/covers.sql
 .read external/overlapping.sql
 .read internal/vectors.sql

@@ -51,6 +51,7 @@ Kind: TypeAlias = Literal[
     "graph",  # a frame of nodes with a cluster, and one of edges
     "distances",  # a frame of points with a cluster, and one of pairs with their distance
     "neighbors",  # a frame of ids with a cluster, and one of their neighbors
+    "pair labels",  # a frame of ids with a cluster, and one of pairs that are a match or not
     "states",  # the table cluster_states
     "centers",  # points and the table centroids
     "curves",  # the table elbow

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["doubt_counts", "doubt_input"]
 
-# There is a warning if more than this share of the edges is left out.
+# There is a warning if more than this share of the edges, or pairs, is left out.
 _MOST = 0.5
 
 
 def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
     """Return the warnings about the inputs of a report, each as one sentence."""
-    if any(table.parameter == "edges" for table in call.report.inputs):
+    if "left" in call.arguments:
         return _doubt_edges(sources, call)
     if len(sources) > 1 or call.report.command == "findings":
         return []
@@ -147,10 +147,15 @@ def _doubt_coordinates(source: Source, call: Call) -> list[str]:
 
 
 def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:
-    """Return a warning, with an example id from each table, if most edges are left out."""
+    """Return a warning, with an id from each table, if most edges, or pairs, are left out.
+
+    Pairs that lack a partition column hold for every value of it.
+    """
     tables = zip(sources, call.report.inputs, strict=True)
     (nodes, arguments), (edges, _) = (read_rows(source, call, table) for source, table in tables)
-    by = {f"key_{i}": pl.col(key) for i, key in enumerate(arguments.get("partition_by") or [])}
+    columns = edges.collect_schema().names()
+    keys = [key for key in arguments.get("partition_by") or [] if key in columns]
+    by = {f"key_{i}": pl.col(key) for i, key in enumerate(keys)}
     node = {"id": pl.col(arguments["id"]), "edge": pl.lit(None, pl.Int64), "is_node": pl.lit(True)}
     nodes = nodes.filter(pl.col(arguments["cluster"]).is_not_null()).select(**by, **node)
     types = nodes.collect_schema()
@@ -176,8 +181,9 @@ def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:
     if known is None or n <= _MOST * total:
         return []
     place = "no cluster of its partition" if by else "no cluster"
+    parameter = call.report.inputs[1].parameter
     text = (
-        f"{n:,} of {total:,} edges are left out because one of their ends is in {place}; "
+        f"{n:,} of {total:,} {parameter} are left out because one of their ends is in {place}; "
         f"their ends look like '{show_value(end)}', but the ids of {sources[0].name} look like "
         f"'{show_value(known)}'"
     )

@@ -35,6 +35,12 @@ INPUTS: dict[str, dict[str, Any]] = {
         "required": True,
         "help": "the edges: a file, a pattern and so on, like FILE",
     },
+    "pairs": {
+        "flag": "--pairs",
+        "metavar": "FILE",
+        "required": True,
+        "help": "the pairs of ids: a file, a pattern and so on, like FILE",
+    },
     "frame_labels": {"metavar": "LABELS", "help": f"rows of an id and a label: {_FILES}"},
     "frame_clusters": {"metavar": "CLUSTERS", "help": "rows of an id and a cluster, likewise"},
 }
@@ -100,10 +106,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "score each group on its own; columns separated by commas, or several times",
         action="append",
     ),
-    "left": _option("COLUMN", "of the edges: the id of one end"),
-    "right": _option("COLUMN", "of the edges: the id of the other end"),
+    "left": _option("COLUMN", "of the edges or pairs: the id of one end"),
+    "right": _option("COLUMN", "of the edges or pairs: the id of the other end"),
+    "is_match": _option("COLUMN", "of the pairs: whether both ids are of the same entity, 1 or 0"),
     "weight": _option(
-        "COLUMN", "how many times each row counts; in a graph, the weight of an edge"
+        "COLUMN",
+        "how many times each row counts; the weight of an edge in a graph; for pairs, 1 / the "
+        "probability that the pair was drawn",
     ),
     "distance": _option(
         "NAME", "euclidean (default), sqeuclidean, cityblock, chebyshev, minkowski, cosine"

@@ -89,7 +89,10 @@ def _report_degenerate_rows(report: Report, key: str | int, **options: bool) -> 
     if "edges" in tables:
         tables["frame"] = pl.LazyFrame([row, row | {"id": 2 * key}])
         tables["edges"] = rows.select(left=pl.col("id").shift(), right="id")
-    columns = {name: name for name in ("label", "cluster", "id", "run", "k", "left", "right")}
+    if "pairs" in tables:
+        tables["pairs"] = rows.select(left=pl.col("id").shift(), right="id", is_match=True)
+    names = ("label", "cluster", "id", "run", "k", "left", "right", "is_match")
+    columns = {name: name for name in names}
     vectors = {name: ["vector"] for name in ("vector", "columns")}
     arguments = {**columns, **vectors, "clusters": ["cluster"], "reference": key}
     arguments["labels_are_sample"] = "records"

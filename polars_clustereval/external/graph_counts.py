@@ -298,6 +298,29 @@ class Graph:
         nodes = join_small(members, by, numbers, how="left")
         return nodes.with_columns(pl.col("cluster_no").fill_null(pl.col("node"))).cache()
 
+    @property
+    def rows_of_pairs(self) -> pl.LazyFrame:
+        """One row per row of edges, with weight and `pair`, the two nodes with the lower first.
+
+        low_cluster and high_cluster are the numbers of their clusters. pair is NULL if one of the
+        ends is not in any cluster.
+        """
+        rows = self.ends
+        for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
+            nodes = self.nodes.select(*self.keys, "id", "node", "cluster_no")
+            nodes = nodes.rename({"id": end, "node": number, "cluster_no": cluster})
+            rows = join_small(rows, [*self.keys, end], nodes, how="left")
+        one, two = pl.col("one"), pl.col("two")
+        pair = pl.min_horizontal(one, two).cast(pl.UInt64) * NODES + pl.max_horizontal(one, two)
+        is_first = one < two
+        return rows.select(
+            *self.keys,
+            "weight",
+            pair=pl.when(one.is_not_null() & two.is_not_null()).then(pair.cast(pl.UInt64)),
+            low_cluster=pl.when(is_first).then("of_one").otherwise("of_two"),
+            high_cluster=pl.when(is_first).then("of_two").otherwise("of_one"),
+        )
+
     @cached_property
     def joined_edges(self) -> pl.LazyFrame:
         """One row per edge, with n_rows (the number of rows for the edge) and their total weight.
@@ -308,22 +331,7 @@ class Graph:
         raises an error unless twice the sum of the weights is finite, because the volume of a
         cluster can be that large.
         """
-        rows = self.ends
-        for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
-            nodes = self.nodes.select(*self.keys, "id", "node", "cluster_no")
-            nodes = nodes.rename({"id": end, "node": number, "cluster_no": cluster})
-            rows = join_small(rows, [*self.keys, end], nodes, how="left")
-        one, two = pl.col("one"), pl.col("two")
-        pair = pl.min_horizontal(one, two).cast(pl.UInt64) * NODES + pl.max_horizontal(one, two)
-        is_first = one < two
-        rows = rows.select(
-            *self.keys,
-            "weight",
-            pair=pl.when(one.is_not_null() & two.is_not_null()).then(pair.cast(pl.UInt64)),
-            low_cluster=pl.when(is_first).then("of_one").otherwise("of_two"),
-            high_cluster=pl.when(is_first).then("of_two").otherwise("of_one"),
-        )
-        edges = rows.group_by(*self.keys, "pair").agg(
+        edges = self.rows_of_pairs.group_by(*self.keys, "pair").agg(
             pl.col("low_cluster").first(),
             pl.col("high_cluster").first(),
             pl.col("weight").sum(),

@@ -70,7 +70,7 @@ CREATE OR REPLACE MACRO clustereval._neighbor_pairs(
         WHEN NOT clustereval._is_left_out(distance)
         THEN clustereval._check_neighbor_distance(distance)
       END AS __ce_distance
-    FROM query_table(neighbors)
+    FROM query_table(clustereval._check_table_name(neighbors))
     UNION ALL
     SELECT partition_by, id, id, NULL FROM query_table(tbl) WHERE FALSE
   ),

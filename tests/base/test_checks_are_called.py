@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     *("label", "cluster", "vector", "id", "run", "name", "weight", "partition_by", "k", "fold"),
     *("cluster_1", "cluster_2", "resample", "removed", "reduced_cluster", "reference_set"),
-    *("left", "right"),
+    *("left", "right", "is_match"),
 )
 NAMES_OF_TABLES = (
     *("tbl", "tbl_before", "tbl_after", "tbl_labels", "tbl_clusters"),
@@ -52,7 +52,7 @@ ALWAYS = {
 }
 ALWAYS["missing"] = {Place("_valid_missing", "missing")}
 ALWAYS["vector"] |= {Place("_check_vector_type", "vector")}
-WEIGHTS = {Place("_check_weight", "x"), Place("_check_edge_weight", "x")}
+WEIGHTS = {Place(f"_check_{name}", "x") for name in ("weight", "edge_weight", "pair_weight")}
 #: Options that a table hands to `_check_options`, or to a check of values.
 OPTION_CHECK = ("_valid_", "_check_", "_given_column")
 AGGREGATES = {
@@ -178,6 +178,7 @@ VALUES: dict[str, Any] = {
     "columns": ["label"],
     "clusters": ["cluster"],
     "distance": "x",
+    "is_match": "run",
 }
 NOT_FOUND = "{}: column 'zzz' not found"
 #: A fault of each parameter, and the words of its error.

@@ -76,21 +76,25 @@ def arguments(name: str, file: Path) -> tuple[str | Path, ...]:
     columns |= {x: x for x in ("id", "run") if x in report.required}
     files: list[str | Path] = [file]
     if len(report.inputs) == 2:
-        columns |= {"id": "row", "left": "row", "right": "after"}
-        is_graph = "left" in report.required
-        files += ["--edges"] * is_graph + [write_night_after(file)]
-    given = [f"--{key}={value}" for key, value in columns.items() if key in report.defaults]
+        columns |= {"id": "row", "left": "row", "right": "after", "is_match": "same"}
+        option = f"--{report.inputs[1].parameter}"
+        files += [option] * ("left" in report.required) + [write_night_after(file)]
+    given = [
+        f"--{key.replace('_', '-')}={value}"
+        for key, value in columns.items()
+        if key in report.defaults
+    ]
     return (REPORTS[name].command, *files, *given, *options_of(name))
 
 
 def write_night_after(file: Path) -> Path:
     """The rows of a file with the columns of SMALL, of which some have left and others joined.
 
-    As edges, they join the rows to the first of their partition, in the column after.
+    As edges or pairs, they join the rows to the first of their partition, in the column after.
     """
     row, path = pl.col("row"), file.with_name("after.parquet")
     frame = pl.read_parquet(file).with_columns(
-        pl.when(row < 2).then(row).otherwise(row + 10), after=row % 2
+        pl.when(row < 2).then(row).otherwise(row + 10), after=row % 2, same=row % 3 == 0
     )
     frame.write_parquet(path)
     return path

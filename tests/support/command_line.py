@@ -29,6 +29,7 @@ DIGITS = str(EXAMPLES / "digits.parquet")
 RUNS = str(EXAMPLES / "digits_runs.parquet")
 NIGHTS = [str(EXAMPLES / "dbt_project" / "nights" / f"2026-03-0{day}.parquet") for day in (1, 2)]
 INVENTORS = str(EXAMPLES / "inventors.parquet")
+PAIRS = str(EXAMPLES / "inventor_pairs.parquet")
 MEMBERS, TIES = (str(EXAMPLES / f"karate_{name}.parquet") for name in ("members", "ties"))
 SWEEP = str(Path(__file__).parent / "data" / "iris_sweep.parquet")
 KMEANS = ("--label", "species", "--cluster", "kmeans")
@@ -76,6 +77,10 @@ VARIANT_CALLS = {
     },
     "graph": _GRAPH,
     **{f"graph-{show}": (*_GRAPH, "--show", show) for show in ("clusters", "nodes", "edges")},
+    "pair-labels": (
+        *(INVENTORS, "--id", "mention", "--cluster", "cluster_2021", "--pairs", PAIRS),
+        *("--left", "left", "--right", "right", "--is-match", "is_match", "--weight", "weight"),
+    ),
     "overlapping": (*NIGHTS, "--id", "id", "--label", "digit", "--cluster", "cluster"),
 }
 #: Reports with one row for each clustering.
