@@ -16,7 +16,10 @@ from polars_clustereval.base.findings import (
 )
 from polars_clustereval.base.frames import align_structs
 from polars_clustereval.base.quoting import quote_identifier
+from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
 from polars_clustereval.external.findings import (
+    count_unlabeled,
+    find_sparse_labels,
     find_texts,
     find_unique_labels,
     fractions_as_text,
@@ -45,7 +48,12 @@ def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
         return []
     if {"vector", "cluster", "distance"} <= call.arguments.keys():
         return _doubt_coordinates(sources[0], call)
-    return _doubt_labels(sources[0], call) if "label" in call.report.required else []
+    if "label" not in call.report.required:
+        return []
+    doubts = _doubt_labels(sources[0], call)
+    if call.report.name == "entity-resolution":
+        doubts += _doubt_sparse_labels(sources[0], call)
+    return doubts
 
 
 #: The findings that the counts of a report tell, and those of them that sums over partitions tell.
@@ -118,6 +126,22 @@ def _doubt_labels(source: Source, call: Call) -> list[str]:
         return []
     ordered = sort_findings(found, [], ["label"]).collect()
     return ordered.unique("code", keep="first", maintain_order=True)["finding"].to_list()
+
+
+def _doubt_sparse_labels(source: Source, call: Call) -> list[str]:
+    """Return the finding that many rows in clusters with labels have no label."""
+    rows, arguments = read_rows(source, call, call.report.inputs[0])
+    names = ("weight", "partition_by", "noise", "noise_as")
+    options = LabelOptions(**{name: arguments[name] for name in names})
+    columns = (arguments["label"], arguments["cluster"])
+    table = read_contingency_table(rows, *columns, options, (), keep_nulls=True).cache_groups()
+    counts = table.add_totals(table.row_counts, count_unlabeled(table)).cache()
+    found, total = pl.collect_all(
+        [find_sparse_labels(counts, []), counts.select(pl.len())], engine="streaming"
+    )
+    texts = found.sort("value", "finding", descending=True)["finding"].to_list()
+    of = f"in {len(texts)} of {total.item()} partitions, such as " if total.item() > 1 else ""
+    return [of + text for text in texts[:1]]
 
 
 def _doubt_coordinates(source: Source, call: Call) -> list[str]:

@@ -244,8 +244,8 @@ CREATE OR REPLACE MACRO clustereval._check_labeled_pairs(nodes, labeled) AS TABL
 ---------------------------------------------------------------------------------------------------
 
 -- One row per partition with rows of _labeled_pairs: n_pairs; n_dropped_pairs; n_self_pairs;
--- n_duplicate_pairs; tp, fp, fn and tn, sums of weights; tp_squares, fp_squares and fn_squares, sums
--- of their squares; and largest, the largest weight.
+-- n_duplicate_pairs; tp, fp, fn and tn, sums of weights; tp_squares, fp_squares and fn_squares,
+-- sums of their squares; and largest, the largest weight.
 CREATE OR REPLACE MACRO clustereval._pair_label_sums(labeled) AS TABLE
   WITH terms AS (
     SELECT
@@ -393,8 +393,8 @@ CREATE OR REPLACE MACRO clustereval.pair_label_report(
     LEFT JOIN clustereval._pair_label_sums(__ce_labeled) AS sums
       ON sums.partition_key IS NOT DISTINCT FROM counts.partition_key
   ),
-  -- Limits of precision, recall and the Jaccard index J of the pairs, from which the F score follows
-  -- as 2 J / (1 + J).
+  -- Limits of precision, recall and the Jaccard index J of the pairs, from which the F score
+  -- follows as 2 J / (1 + J).
   limits AS (
     SELECT
       *,

@@ -115,7 +115,7 @@ TOLD_BY_COUNTS = re.compile(
     r"clustereval: .*: (?:\d+ of \d+ (?:rows?|points?) .* left out.*|there is one cluster, .*|"
     r"each of the \d+ \w+ is a cluster of its own.*|there are \d+ labels for .*|"
     r"one cluster holds at least .*|\d+ of \d+ partitions .* no row to score|"
-    r"coordinate .* of the variance within clusters, .*)\n"
+    r"coordinate .* of the variance within clusters, .*|.* rows in clusters with labels .*)\n"
 )
 ODD = 'a "quoted", it\'s größe'
 POINTS = pl.DataFrame(
