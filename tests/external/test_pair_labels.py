@@ -38,7 +38,7 @@ def ask(engine: Engine, rows: pl.DataFrame, pairs: pl.DataFrame, **options: Any)
 
 
 def assert_rows(actual: list[Row], expected: list[Row], what: object = "") -> None:
-    assert_points(actual, expected, tolerance=1e-12, floor=1, what=what)
+    assert_points(actual, expected, tolerance=1e-10, floor=1e-12, what=what)
 
 
 # ----------------------------------------------------------------------------------------------
