@@ -160,6 +160,13 @@ def make_pairs(n: int) -> list[Any]:
     return [points, "id", "cluster", pairs, "left", "right", "distance"]
 
 
+def make_pair_labels(n: int) -> list[Any]:
+    """Return the arguments of n ids in clusters of ten, and about 2 n labeled pairs of ids."""
+    nodes, id_name, cluster, edges, *ends = make_graph(n)
+    label = (pl.col("left") + pl.col("right")) % 3 > 0
+    return [nodes, id_name, cluster, edges.with_columns(is_match=label), *ends, "is_match"]
+
+
 def make_curves(n: int) -> list[pl.DataFrame]:
     """Return a table of elbow with n rows, RUNS of each partition, and one of references."""
     curve = ce.elbow(make_sweep(START), VECTOR, "cluster", "k")
@@ -216,6 +223,7 @@ _CALLS: dict[Kind, Callable[[int], list[Any]]] = {
     "distances": make_pairs,
     "neighbors": make_graph,
     "edges": make_edges,
+    "pair labels": make_pair_labels,
 }
 
 

@@ -11,6 +11,8 @@ cars_sweep.parquet   the cars by their five numbers, with 1 to 10 clusters, ten 
 karate_members.parquet, karate_ties.parquet
                      34 members of Zachary's karate club in two clusterings, and their 78 ties
 inventors.parquet    mentions of inventors in patents, in blocks with labels, and two clusterings
+inventor_pairs.parquet
+                     800 pairs of these mentions, and whether they are of the same inventor
 dbt_project/nights/  four of the clusterings of the digits, as one file a night
 
 The cars are from the ASA Data Exposition of 1983, in the copy of vega_datasets, the inventors from
@@ -151,6 +153,39 @@ def make_inventors() -> pl.DataFrame:
     return ordered.select(mention=pl.int_range(pl.len(), dtype=pl.Int32)).hstack(ordered)
 
 
+#: How many pairs are drawn, by whether the clusters of 2017 and of 2021 join them.
+PAIRS_DRAWN = {(False, False): 100, (False, True): 300, (True, False): 100, (True, True): 300}
+
+
+def make_inventor_pairs(inventors: pl.DataFrame) -> pl.DataFrame:
+    """Return labeled pairs of mentions: left, right, is_match and weight.
+
+    They are drawn from the pairs of a mention whose inventor is known and any other mention that
+    has the same inventor, or is in the same cluster of 2017 or of 2021. Both mentions have clusters
+    of both years. The weight is 1 / the probability of a pair.
+    """
+    columns = ("inventor", "cluster_2017", "cluster_2021")
+    mentions = inventors.drop_nulls(columns[1:])
+    known = mentions.drop_nulls("inventor")
+    linked = [
+        known.select(name, one="mention").join(mentions.select(name, two="mention"), on=name)
+        for name in columns
+    ]
+    ends = pl.concat(frame.select("one", "two") for frame in linked)
+    ends = ends.select(left=pl.min_horizontal("one", "two"), right=pl.max_horizontal("one", "two"))
+    pairs = ends.filter(pl.col("left") < pl.col("right")).unique().sort("left", "right")
+    for end in ("left", "right"):
+        pairs = pairs.join(mentions.rename({"mention": end}), on=end, suffix="_right")
+    same = {name: (pl.col(name) == pl.col(f"{name}_right")).fill_null(False) for name in columns}
+    pairs = pairs.select("left", "right", **same)
+    drawn = []
+    for joined, n in PAIRS_DRAWN.items():
+        stratum = pairs.filter(**dict(zip(columns[1:], joined, strict=True)))
+        sample = stratum.sample(n, seed=0).with_columns(weight=pl.lit(stratum.height / n))
+        drawn.append(sample.select("left", "right", is_match="inventor", weight="weight"))
+    return pl.concat(drawn).sort("left", "right")
+
+
 def make_karate() -> dict[str, pl.DataFrame]:
     """Return Zachary's karate club: its members, and in how many contexts two of them met.
 
@@ -194,6 +229,7 @@ def main() -> None:
     frames = {name: make() for name, make in makers.items()}
     nights = make_nights(frames["digits_runs"])
     frames |= make_karate()
+    frames["inventor_pairs"] = make_inventor_pairs(frames["inventors"])
     frames |= {f"dbt_project/nights/{day}": frame for day, frame in nights.items()}
     for name, frame in frames.items():
         path = HERE / f"{name}.parquet"

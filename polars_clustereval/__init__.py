@@ -117,6 +117,7 @@ if TYPE_CHECKING:
         pair_recall,
         rand_score,
     )
+    from .external.pair_labels import pair_label_report
     from .external.reduced_information import (
         normalized_reduced_mutual_info_score,
         reduced_mutual_info_score,
@@ -287,6 +288,7 @@ __all__ = [
     "overlapping_report",
     "pair_counts",
     "pair_f_score",
+    "pair_label_report",
     "pair_precision",
     "pair_recall",
     "pairwise_report",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         neighborhood_samples,
     )
     from .external.overlapping import overlapping_report
+    from .external.pair_labels import pair_label_report
     from .external.report import (
         bcubed_samples,
         external_cluster_report,
@@ -144,6 +145,7 @@ class ClusterEval:
         neighborhood_clusters = _method(neighborhood_clusters)
         neighborhood_report = _method(neighborhood_report)
         overlapping_report = _method(overlapping_report)
+        pair_label_report = _method(pair_label_report)
         external_report = _method(external_report)
         external_cluster_report = _method(external_cluster_report)
         external_label_report = _method(external_label_report)

@@ -30,6 +30,7 @@
 .read external/components.sql
 .read external/thresholds.sql
 .read external/neighborhoods.sql
+.read external/pair_labels.sql
 .read external/covers.sql
 .read external/overlapping.sql
 .read internal/vectors.sql

@@ -208,6 +208,22 @@ def test_every_table_of_graphs_has_the_same_columns(
     assert method(*arguments).columns == ours
 
 
+@pytest.mark.parametrize("table", registry.tables("pair labels"))
+def test_every_table_of_pair_labels_has_the_same_columns(
+    con: duckdb.DuckDBPyConnection, table: str
+) -> None:
+    rows = "rows AS (SELECT 1 AS id, 0 AS cluster)"
+    pairs = "labels AS (SELECT 1 AS l, 1 AS r, TRUE AS m)"
+    call = f"clustereval.{table}(rows, id, cluster, labels, l, r, m)"
+    columns = con.sql(f"WITH {rows}, {pairs} FROM {call}").columns
+    frame = pl.DataFrame({"id": [1], "cluster": [0]})
+    arguments = ("id", "cluster", pl.DataFrame({"l": [1], "r": [1], "m": [True]}), "l", "r", "m")
+    ours = getattr(ce, table)(frame, *arguments).columns
+    assert columns == ["partition_key", *ours]
+    method = getattr(frame.clustereval, table)  # type: ignore[attr-defined]
+    assert method(*arguments).columns == ours
+
+
 @pytest.mark.parametrize("table", registry.tables("distances"))
 def test_every_table_of_distances_has_the_same_columns(
     con: duckdb.DuckDBPyConnection, table: str

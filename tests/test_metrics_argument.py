@@ -30,7 +30,7 @@ def test_every_table_of_scores_has_the_argument() -> None:
     of_scores = {entry.table for entry in entries().values()} & declared_tables().keys()
     long = {name for name, table in declared_tables().items() if table.order == ("metric",)}
     twins = {f"{table}_from_distances" for table in of_scores} & declared_tables().keys()
-    others = {"internal_report_from_states", "neighborhood_report"}
+    others = {"internal_report_from_states", "neighborhood_report", "pair_label_report"}
     assert {*TABLES} == of_scores | twins | others | long
     assert {*LONG} == long
 

@@ -192,6 +192,11 @@ def list_calls() -> list[str]:
         for options in (", partition_by := run", "")
     ]
     calls += [
+        f"FROM clustereval.{table}(members, id, cluster, links, one, two, w < 3, {options})"
+        for table in registry.tables("pair labels")
+        for options in (f"weight := 1 + w, partition_by := run, {NOISE}", "confidence := 0.9")
+    ]
+    calls += [
         f"{nights} FROM clustereval.overlapping_report(one, two, id, label, cluster, {options})"
         for options in ("partition_by := run", "beta := 0.5")
     ]

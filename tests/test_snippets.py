@@ -216,7 +216,7 @@ def test_dunn_page(con: duckdb.DuckDBPyConnection) -> None:
 def test_example_files_have_the_rows_that_are_printed() -> None:
     text = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     printed = re.findall(r"^\| `(\S+)` \| ([\d,]+) \|", text, re.MULTILINE)
-    assert len(printed) == 13
+    assert len(printed) == 14
     for name, rows in printed:
         counted = duckdb.execute(f"SELECT count(*) FROM '{ROOT / 'examples' / name}'")
         [(found,)] = counted.fetchall()  # all, or other tests could not use this connection

@@ -40,13 +40,18 @@ OF_GRAPHS = registry.tables("graph", "neighbors")
 OF_EDGES = registry.tables("edges")
 #: Called with the same table for points and pairs, of which most are missing.
 OF_DISTANCES = registry.tables("distances")
+#: The same, where id is a label: 0 or 1 if it is small.
+OF_PAIR_LABELS = registry.tables("pair labels")
 #: Called with the same table twice, and these columns.
 OF_TWO_TABLES = {
     **dict.fromkeys(registry.tables("two runs"), ("id", "cluster")),
     **dict.fromkeys(registry.tables("covers"), ("id", "label", "cluster")),
 }
 OF_ONE_TABLE = registry.tables("labels", "records", "replication", "one clustering", "points")
-ALL = (*OF_ONE_TABLE, *RELATIVE, *OF_TWO_TABLES, *OF_GRAPHS, *OF_EDGES, *OF_DISTANCES)
+ALL = (
+    *(*OF_ONE_TABLE, *RELATIVE, *OF_TWO_TABLES, *OF_GRAPHS, *OF_EDGES, *OF_DISTANCES),
+    *OF_PAIR_LABELS,
+)
 ROWS = {
     "label": [0, 0, 0, 1, 1, 1, 2, 2],
     "cluster": [5, 5, 6, 6, 6, 7, 7, 5],
@@ -84,7 +89,7 @@ def columns_of(table: str) -> tuple[str, ...]:
     """The columns that follow the table, or the tables, in a call."""
     if table in OF_TWO_TABLES:
         return OF_TWO_TABLES[table]
-    if table in (*OF_GRAPHS, *OF_EDGES, *OF_DISTANCES):
+    if table in (*OF_GRAPHS, *OF_EDGES, *OF_DISTANCES, *OF_PAIR_LABELS):
         return ("id", "cluster", "label", "weight")
     if table in OF_CLUSTERINGS:
         return ("cluster", "label")
@@ -113,6 +118,11 @@ def rows_under_names(
     if table in OF_EDGES:
         node, end, weight = (quoted_names[name] for name in ("id", "label", "weight"))
         given = f'{node}, "{view}", {node}, {end}, {weight}'
+    if table in OF_PAIR_LABELS:
+        node, cluster, end, weight = (
+            quoted_names[name] for name in ("id", "cluster", "label", "weight")
+        )
+        given = f'{node}, {cluster}, "{view}", {node}, {end}, {node} < 3, weight := 1 / {weight}'
     if table in OF_DISTANCES:
         node, cluster, end = (quoted_names[name] for name in ("id", "cluster", "label"))
         given = f'{node}, {cluster}, "{view}", {node}, {end}, abs({node} - {end})'
@@ -136,7 +146,7 @@ def check_names(con: duckdb.DuckDBPyConnection, table: str, step: int) -> None:
         *columns, view = given
         # Three of the columns that the call names.
         sides = tuple(dict.fromkeys((*columns_of(table)[:2], "run", "weight")))[:3]
-        if table in (*OF_GRAPHS, *OF_DISTANCES) and i % 8:
+        if table in (*OF_GRAPHS, *OF_DISTANCES, *OF_PAIR_LABELS) and i % 8:
             sides = ("id", "label", "weight")
         names = dict(zip(sides, columns, strict=True))
         # An alias such as `label` is the name of another column, too.

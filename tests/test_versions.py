@@ -54,6 +54,7 @@ FRAMES = {
     "members": "FROM members",
     "links": "FROM links",
     "pairs": "FROM pairs",
+    "labels": "SELECT one, two, one + two < 30 AS is_match FROM links",
 }
 #: The tables that are called with more than columns of one frame: the frame, and what follows.
 WITH_OTHER_FRAMES: dict[str, tuple[Any, ...]] = {
@@ -66,6 +67,7 @@ WITH_OTHER_FRAMES: dict[str, tuple[Any, ...]] = {
     "distances": ("members", "id", "cluster", "@pairs", "one", "two", "d"),
     "neighbors": ("members", "id", "cluster", "@links", "one", "two"),
     "edges": ("members", "id", "@links", "one", "two", "w"),
+    "pair labels": ("members", "id", "cluster", "@labels", "one", "two", "is_match"),
     "states": ("states",),
     "choose_k": ("observed",),
     "gap_statistic": ("observed", "@reference", "weight"),

@@ -58,6 +58,8 @@ def argument(parameter: str, table: Table) -> Any:
         return ["cluster"]
     if parameter in ("edges", "neighbors") or parameter.startswith("frame"):
         return frames().get(table.kind, ROWS)
+    if parameter == "pairs" and table.kind == "pair labels":
+        return frames()["pairs"].with_columns(is_match=True)
     return frames().get(parameter, parameter)
 
 

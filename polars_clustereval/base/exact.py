@@ -155,6 +155,21 @@ def squared_t_quantile(freedom: pl.Expr, z: float) -> pl.Expr:
 
 
 # ----------------------------------------------------------------------------------------------
+# Intervals of shares
+# ----------------------------------------------------------------------------------------------
+
+
+def wilson_limit(value: pl.Expr, variance: pl.Expr, spread: pl.Expr, side: int) -> pl.Expr:
+    """Return a limit of Wilson's interval of a share, the lower for side = -1, the upper for 1.
+
+    `variance` is value (1 - value), and `spread` is the squared quantile divided by the effective
+    sample size.
+    """
+    half = (spread * (variance + spread / 4)).sqrt()
+    return (value + spread / 2 + side * half) / (1 + spread)
+
+
+# ----------------------------------------------------------------------------------------------
 # Numbers in sentences
 # ----------------------------------------------------------------------------------------------
 

@@ -98,6 +98,7 @@ TABLES = {
     "neighborhood_clusters": "external.neighborhoods",
     "neighborhood_report": "external.neighborhoods",
     "overlapping_report": "external.overlapping",
+    "pair_label_report": "external.pair_labels",
     "external_report": "external.report",
     "external_cluster_report": "external.report",
     "external_label_report": "external.report",

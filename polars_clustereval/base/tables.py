@@ -52,6 +52,7 @@ Kind: TypeAlias = Literal[
     "distances",  # a frame of points with a cluster, and one of pairs with their distance
     "neighbors",  # a frame of ids with a cluster, and one of their neighbors
     "edges",  # a frame of ids, and one of edges, which make the clusters
+    "pair labels",  # a frame of ids with a cluster, and one of pairs that are a match or not
     "states",  # the table cluster_states
     "centers",  # points and the table centroids
     "curves",  # the table elbow

@@ -27,7 +27,7 @@ from .version import Parser, make_version_parser
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
     from .commands import Outcome
     from .options import Options
@@ -93,10 +93,14 @@ def _add_option(
     parser.add_argument(option_flag(parameter), **settings)
 
 
-def _add_inputs(command: argparse.ArgumentParser, parameters: Iterable[str]) -> None:
-    """Add the arguments for the input tables of a report, which `parameters` name."""
-    for parameter in parameters:
+def _add_inputs(
+    command: argparse.ArgumentParser, inputs: Sequence[Sequence[str]] = (("frame",),)
+) -> None:
+    """Add the arguments for the input tables of a command, whose reports have these `inputs`."""
+    for parameter in dict.fromkeys(parameter for names in inputs for parameter in names):
         settings = {"flag": parameter, **INPUTS[parameter]}
+        if "flag" in INPUTS[parameter]:
+            settings["required"] = all(parameter in names for names in inputs)
         command.add_argument(settings.pop("flag"), **settings)
 
 
@@ -105,8 +109,7 @@ def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
     first, *others = reports
     run = _RUN.get(first.command, run_report)
     command = _add_command(commands, first.command, run, first.description, "Compute {}.")
-    inputs = (table.parameter for report in reports for table in report.inputs)
-    _add_inputs(command, dict.fromkeys(inputs))
+    _add_inputs(command, [[table.parameter for table in x.inputs] for x in reports])
     of_variants = {name: text for report in others for name, text in report.options.items()}
     parameters = {name for report in reports for name in report.defaults} - of_variants.keys()
     for name in OPTIONS:
@@ -150,7 +153,7 @@ def _add_page(commands: Any) -> None:
     text = "a page about one clustering, with scores, pictures and a table of clusters"
     description = "Write {}, as HTML or Markdown."
     command = _add_command(commands, "report", run_page, text, description)
-    _add_inputs(command, ["frame"])
+    _add_inputs(command)
     _add_option(command, "cluster")
     _add_option(
         command,

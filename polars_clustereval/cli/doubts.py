@@ -16,7 +16,10 @@ from polars_clustereval.base.findings import (
 )
 from polars_clustereval.base.frames import align_structs
 from polars_clustereval.base.quoting import quote_identifier
+from polars_clustereval.external.contingency import LabelOptions, read_contingency_table
 from polars_clustereval.external.findings import (
+    count_unlabeled,
+    find_sparse_labels,
     find_texts,
     find_unique_labels,
     fractions_as_text,
@@ -33,20 +36,24 @@ if TYPE_CHECKING:
 
 __all__ = ["doubt_counts", "doubt_input"]
 
-# There is a warning if more than this share of the edges is left out.
+# There is a warning if more than this share of the edges, or pairs, is left out.
 _MOST = 0.5
 
 
 def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
     """Return the warnings about the inputs of a report, each as one sentence."""
-    for table in call.report.inputs:
-        if table.parameter in ("edges", "neighbors"):
-            return _doubt_edges(sources, call, table.parameter)
+    if "left" in call.arguments:
+        return _doubt_edges(sources, call)
     if len(sources) > 1 or call.report.command == "findings":
         return []
     if {"vector", "cluster", "distance"} <= call.arguments.keys():
         return _doubt_coordinates(sources[0], call)
-    return _doubt_labels(sources[0], call) if "label" in call.report.required else []
+    if "label" not in call.report.required:
+        return []
+    doubts = _doubt_labels(sources[0], call)
+    if call.report.name == "entity-resolution":
+        doubts += _doubt_sparse_labels(sources[0], call)
+    return doubts
 
 
 #: The findings that the counts of a report tell, and those of them that sums over partitions tell.
@@ -123,6 +130,22 @@ def _doubt_labels(source: Source, call: Call) -> list[str]:
     return ordered.unique("code", keep="first", maintain_order=True)["finding"].to_list()
 
 
+def _doubt_sparse_labels(source: Source, call: Call) -> list[str]:
+    """Return the finding that many rows in clusters with labels have no label."""
+    rows, arguments = read_rows(source, call, call.report.inputs[0])
+    names = ("weight", "partition_by", "noise", "noise_as")
+    options = LabelOptions(**{name: arguments[name] for name in names})
+    columns = (arguments["label"], arguments["cluster"])
+    table = read_contingency_table(rows, *columns, options, (), keep_nulls=True).cache_groups()
+    counts = table.add_totals(table.row_counts, count_unlabeled(table)).cache()
+    found, total = pl.collect_all(
+        [find_sparse_labels(counts, []), counts.select(pl.len())], engine="streaming"
+    )
+    texts = found.sort("value", "finding", descending=True)["finding"].to_list()
+    of = f"in {len(texts)} of {total.item()} partitions, such as " if total.item() > 1 else ""
+    return [of + text for text in texts[:1]]
+
+
 def _doubt_coordinates(source: Source, call: Call) -> list[str]:
     """Return the remark of internal_summary on coordinates that hold nearly all of the variance."""
     rows, arguments = read_rows(source, call, call.report.inputs[0])
@@ -149,14 +172,16 @@ def _doubt_coordinates(source: Source, call: Call) -> list[str]:
     return [of + remarks[0]]
 
 
-def _doubt_edges(sources: Sequence[Source], call: Call, name: str) -> list[str]:
-    """Return a warning, with an example id from each table, if most edges are left out.
+def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:
+    """Return a warning, with an id from each table, if most edges, or pairs, are left out.
 
-    `name` is the plural of an edge, such as neighbors.
+    Pairs that lack a partition column hold for every value of it.
     """
     tables = zip(sources, call.report.inputs, strict=True)
     (nodes, arguments), (edges, _) = (read_rows(source, call, table) for source, table in tables)
-    by = {f"key_{i}": pl.col(key) for i, key in enumerate(arguments.get("partition_by") or [])}
+    columns = edges.collect_schema().names()
+    keys = [key for key in arguments.get("partition_by") or [] if key in columns]
+    by = {f"key_{i}": pl.col(key) for i, key in enumerate(keys)}
     node = {"id": pl.col(arguments["id"]), "edge": pl.lit(None, pl.Int64), "is_node": pl.lit(True)}
     if "cluster" in arguments:
         nodes = nodes.filter(pl.col(arguments["cluster"]).is_not_null())
@@ -184,8 +209,9 @@ def _doubt_edges(sources: Sequence[Source], call: Call, name: str) -> list[str]:
     if known is None or n <= _MOST * total:
         return []
     place = "in no cluster" if "cluster" in arguments else "no id"
+    parameter = call.report.inputs[1].parameter
     text = (
-        f"{n:,} of {total:,} {name} are left out because one of their ends is "
+        f"{n:,} of {total:,} {parameter} are left out because one of their ends is "
         f"{place}{' of its partition' if by else ''}; "
         f"their ends look like '{show_value(end)}', but the ids of {sources[0].name} look like "
         f"'{show_value(known)}'"

@@ -144,7 +144,7 @@ def _format_input(
                 f"vector: expected numbers, column '{column}' is text; leave it out"
             )
     numbers = list_columns(arguments, _NUMBER_COLUMNS)
-    typed = list_columns(arguments, ("columns",))
+    typed = list_columns(arguments, ("columns", "is_match"))
     if source.kind == "json":
         rows = format_rows(connection, source, numbers, typed)
         relation = connection.sql(f"FROM {rows}")
@@ -413,8 +413,11 @@ def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, d
     if rows is None:
         # DuckDB reads text files for both engines, which would interpret some values differently.
         with open_rows(source, call, table) as (connection, sql, arguments):
+            relation = connection.sql(f"FROM {sql}")
             used = list_columns(arguments, table.columns)
-            relation = connection.sql(f"FROM {sql}").select(*map(quote_identifier, used))
+            optional = list_columns(arguments, table.optional)
+            used += [name for name in optional if name in relation.columns]
+            relation = relation.select(*map(quote_identifier, used))
             rows = convert_to_polars(relation).lazy()
     schema = rows.collect_schema()
     arguments = _read_arguments(call, schema.names())

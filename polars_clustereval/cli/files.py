@@ -165,7 +165,7 @@ def _infer_csv_types(
     types = {name: kind for name, kind, *_ in connection.execute(query).fetchall()}
     known = {
         **dict.fromkeys(("BIGINT", "HUGEINT", "DOUBLE"), "DOUBLE"),
-        **{name: name for name in ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")},
+        **{name: name for name in ("BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")},
     }
     return {name: known[kind] for name, kind in types.items() if kind in known}
 

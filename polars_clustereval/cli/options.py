@@ -32,19 +32,17 @@ INPUTS: dict[str, dict[str, Any]] = {
     "edges": {
         "flag": "--edges",
         "metavar": "FILE",
-        "required": True,
         "help": "the edges: a file, a pattern and so on, like FILE",
     },
     "pairs": {
         "flag": "--pairs",
         "metavar": "FILE",
-        "help": "in place of --vector: the distances of all pairs of points, likewise, with --id, "
-        "--left, --right and --distance",
+        "help": "the pairs of ids: a file, a pattern and so on, like FILE; of points, in place of "
+        "--vector, with the distances of all pairs",
     },
     "neighbors": {
         "flag": "--neighbors",
         "metavar": "FILE",
-        "required": True,
         "help": "a row for each id and neighbor: a file, a pattern and so on, like FILE",
     },
     "frame_labels": {"metavar": "LABELS", "help": f"rows of an id and a label: {_FILES}"},
@@ -114,8 +112,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     ),
     "left": _option("COLUMN", "of the edges, pairs or neighbors: the id of one end"),
     "right": _option("COLUMN", "the id of the other end, or of the neighbor"),
+    "is_match": _option("COLUMN", "of the pairs: whether both ids are of the same entity, 1 or 0"),
     "weight": _option(
-        "COLUMN", "how many times each row counts; in a graph, the weight of an edge"
+        "COLUMN",
+        "how many times each row counts; the weight of an edge in a graph; for pairs, 1 / the "
+        "probability that the pair was drawn",
     ),
     "distance": _option(
         "NAME",

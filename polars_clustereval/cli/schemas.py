@@ -91,8 +91,9 @@ def _report_degenerate_rows(report: Report, key: str | int, **options: bool) -> 
         tables["edges"] = rows.select(left=pl.col("id").shift(), right="id", w=pl.lit(1.0))
     # A point has no pairs, and no neighbors.
     for name in tables.keys() & {"pairs", "neighbors"}:
-        tables[name] = rows.select(left="id", right="id", d=pl.lit(0.0))
-    columns = {name: name for name in ("label", "cluster", "id", "run", "k", "left", "right")}
+        tables[name] = rows.select(left="id", right="id", d=pl.lit(0.0), is_match=True)
+    names = ("label", "cluster", "id", "run", "k", "left", "right", "is_match")
+    columns = {name: name for name in names}
     if len(report.inputs) > 1:
         columns["distance"] = "d"
     vectors = {name: ["vector"] for name in ("vector", "columns")}

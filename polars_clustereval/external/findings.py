@@ -30,7 +30,7 @@ from polars_clustereval.base.findings import (
     severity_of_left_out,
     sort_findings,
 )
-from polars_clustereval.base.frames import join_partitions, join_small
+from polars_clustereval.base.frames import join_partitions, join_small, sum_by
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
@@ -96,6 +96,10 @@ def external_findings(
         - same_partition: clusters and labels agree one to one.
         - noise_label: at least half of the rows with a label are noise that is left out. n is the
           number of all its rows, and value is the share of noise.
+        - sparse_labels: at least a tenth of the rows in clusters with labeled rows have no label. n
+          is the number of these rows, and value is their share, on which the severity depends as in
+          dropped_rows. Scores of the labeled rows take such clusters for purer than they are, so
+          call entity_resolution_estimates if the labels are a sample.
         - dropped_rows: some rows have no label or no cluster. value is the share of these rows. A
           share of one half or more is a problem, and a share of one tenth or more is a warning.
         - noise_rows: some rows are noise. value is the share of noise rows. If noise is left out,
@@ -138,7 +142,8 @@ def external_findings(
     """
     results = ("severity", "code", "cluster", "label", "n", "value", "finding")
     options = pass_arguments_to(LabelOptions)
-    table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
+    table = read_contingency_table(frame, label, cluster, options, results, keep_nulls=True)
+    table = table.cache_groups()
     keys = list(table.keys)
     counts = _rows_of_partitions(table, noise_as)
     noise_of_labels = _noise_of_labels(table, noise_as)
@@ -187,6 +192,7 @@ def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.Laz
             table.cluster_sizes, {"n_clusters": copies, "cluster_pairs": cluster_pairs}
         ),
         table.sum_by_partition(table.label_sizes, label_terms),
+        count_unlabeled(table),
     )
     counts = counts.with_columns(total_noise=pl.col("total") + dropped)
     # Without keys the totals are cross joins, and Polars 2.1 panics if it pushes filters into them.
@@ -236,6 +242,45 @@ def find_unique_labels(counts: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     )
 
 
+def count_unlabeled(table: ContingencyTable) -> pl.LazyFrame:
+    """Return n_unlabeled for each partition: rows without a label in clusters with labeled rows.
+
+    The groups of `table` without a label must have kept their cluster.
+    """
+    terms = {
+        "n_unlabeled": pl.when(pl.col("label").is_null()).then("n_dropped").otherwise(0),
+        "n_labeled": pl.col("n") * pl.col("copies"),
+    }
+    groups = table.groups.filter(pl.col("cluster").is_not_null())
+    clusters = sum_by(groups, [*table.keys, "cluster"], terms).filter(pl.col("n_labeled") > 0)
+    return table.sum_by_partition(clusters, {"n_unlabeled": pl.col("n_unlabeled")})
+
+
+def find_sparse_labels(counts: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
+    """Return a finding for each partition where many rows of clusters with labels have none.
+
+    `counts` has total and n_unlabeled.
+    """
+    n = pl.col("n_unlabeled")
+    whole = pl.col("total") + n
+    return make_finding(
+        counts.filter((n > 0) & (10 * n >= whole)),
+        keys,
+        -1,
+        "sparse_labels",
+        severity=severity_of_left_out(n, whole),
+        n=n,
+        value=ratio(n, whole),
+        finding=pl.format(
+            "{} of {} rows in clusters with labels {} no label, so precision may be far too high: "
+            "use entity_resolution_estimates, or labels_are_sample in a comparison",
+            n,
+            whole,
+            word_for(n, "has", "have"),
+        ),
+    )
+
+
 def _findings_on_labels(
     table: ContingencyTable, counts: pl.LazyFrame, noise_of_labels: pl.LazyFrame
 ) -> list[pl.LazyFrame]:
@@ -266,6 +311,7 @@ def _findings_on_labels(
             finding="clusters and labels agree one to one: check that neither column is made from "
             "the other",
         ),
+        find_sparse_labels(counts, keys),
         make_finding(
             noise_of_labels.filter(n_noise >= pl.col("n_left")),
             keys,

@@ -141,7 +141,7 @@ def _check_end_types(
 def _read_edges(frame: object, columns: GraphColumns, keys: dict[str, str]) -> pl.LazyFrame:
     """Return the partition columns, left, right and weight of the edge frame.
 
-    Distances, which are weights by another name, are checked by their caller.
+    Distances, and weights of labeled pairs, are checked by their caller.
     """
     check_threshold(columns.threshold, columns.weight)
     lazy, edge_name = check_is_frame(frame, columns.edge_name), columns.edge_name
@@ -164,7 +164,7 @@ def _read_edges(frame: object, columns: GraphColumns, keys: dict[str, str]) -> p
             "; cast it to numbers"
         )
     number = weight.cast(pl.Float64)
-    if columns.weight_name == "distance":
+    if columns.weight_name == "distance" or columns.edge_name == "pairs":
         return lazy.select(*values, weight=number)
     is_good = number.is_finite() & (columns.is_signed | (number >= 0))
     is_good = is_good.fill_null(False)
@@ -298,6 +298,8 @@ class Graph:
     #: The parameter for the edges, and what they join, for error messages.
     table: str = "edges"
     members: ClassVar[str] = "ids with a cluster"
+    #: Whether the nodes are numbered in the order of their ids.
+    sorts_ids: ClassVar[bool] = False
 
     @cached_property
     def ids(self) -> pl.LazyFrame:
@@ -316,6 +318,7 @@ class Graph:
             n_dropped=cluster.null_count().cast(pl.Int64),
         )
         noise = equals_noise(cluster, self.options.noise, schema["cluster"])
+        groups = groups.sort("id", nulls_last=True) if self.sorts_ids else groups
         groups = groups.with_columns(is_noise=noise).with_row_index("node")
         groups = groups.with_columns(pl.col("node").cast(pl.Int64)).cache()
         is_twice = pl.col("times") > 1
@@ -345,6 +348,29 @@ class Graph:
         nodes = join_small(members, by, numbers, how="left")
         return nodes.with_columns(pl.col("cluster_no").fill_null(pl.col("node"))).cache()
 
+    @property
+    def rows_of_pairs(self) -> pl.LazyFrame:
+        """One row per row of edges, with weight and `pair`, the two nodes with the lower first.
+
+        low_cluster and high_cluster are the numbers of their clusters. pair is NULL if one of the
+        ends is not in any cluster.
+        """
+        rows = self.ends
+        for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
+            nodes = self.nodes.select(*self.keys, "id", "node", "cluster_no")
+            nodes = nodes.rename({"id": end, "node": number, "cluster_no": cluster})
+            rows = join_small(rows, [*self.keys, end], nodes, how="left")
+        one, two = pl.col("one"), pl.col("two")
+        pair = pl.min_horizontal(one, two).cast(pl.UInt64) * NODES + pl.max_horizontal(one, two)
+        is_first = one < two
+        return rows.select(
+            *self.keys,
+            "weight",
+            pair=pl.when(one.is_not_null() & two.is_not_null()).then(pair.cast(pl.UInt64)),
+            low_cluster=pl.when(is_first).then("of_one").otherwise("of_two"),
+            high_cluster=pl.when(is_first).then("of_two").otherwise("of_one"),
+        )
+
     @cached_property
     def joined_edges(self) -> pl.LazyFrame:
         """One row per edge, with n_rows (the number of rows for the edge) and their total weight.
@@ -355,22 +381,7 @@ class Graph:
         raises an error unless twice the sum of the weights is finite, because the volume of a
         cluster can be that large.
         """
-        rows = self.ends
-        for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
-            nodes = self.nodes.select(*self.keys, "id", "node", "cluster_no")
-            nodes = nodes.rename({"id": end, "node": number, "cluster_no": cluster})
-            rows = join_small(rows, [*self.keys, end], nodes, how="left")
-        one, two = pl.col("one"), pl.col("two")
-        pair = pl.min_horizontal(one, two).cast(pl.UInt64) * NODES + pl.max_horizontal(one, two)
-        is_first = one < two
-        rows = rows.select(
-            *self.keys,
-            "weight",
-            pair=pl.when(one.is_not_null() & two.is_not_null()).then(pair.cast(pl.UInt64)),
-            low_cluster=pl.when(is_first).then("of_one").otherwise("of_two"),
-            high_cluster=pl.when(is_first).then("of_two").otherwise("of_one"),
-        )
-        edges = rows.group_by(*self.keys, "pair").agg(
+        edges = self.rows_of_pairs.group_by(*self.keys, "pair").agg(
             pl.col("low_cluster").first(),
             pl.col("high_cluster").first(),
             pl.col("weight").sum(),

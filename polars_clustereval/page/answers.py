@@ -51,6 +51,7 @@ def percent(share: float) -> str:
 #: the others.
 _ALONE = (
     *("unnamed_noise_label", "all_singletons", "unique_labels", "fractional_labels"),
+    "sparse_labels",
     *("placeholder_label", "same_partition", "dominant_coordinate", "zero_vectors"),
     "distance_matrix",
 )

@@ -27,7 +27,7 @@ from polars_clustereval.external.contingency import ContingencyTable
 from polars_clustereval.external.report import external_scores, score_partitions
 
 from .run_pairs import RunPair, read_run_pair
-from .transitions import transition_sides
+from .transitions import count_companions, transition_sides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,7 +166,7 @@ _COUNTS_OF_CLUSTERS = (
     "n_ambiguous",
 )
 _DRIFT = (
-    *("n_before", "n_after", "n_common", "n_moved", "n_left", "n_joined"),
+    *("n_before", "n_after", "n_common", "n_moved", "n_left", "n_joined", "n_affected"),
     *("moved_rate", "left_rate", "joined_rate", "churn"),
     *_COUNTS_OF_CLUSTERS,
     *_SCORES,
@@ -227,6 +227,9 @@ def run_drift(
           and in both runs, respectively.
         * n_moved, n_left and n_joined are the numbers of ids that have moved, left and joined,
           respectively (see moved_ids).
+        * n_affected is the number of ids whose companions (the other ids in their cluster) have
+          changed (see affected_ids). It counts the ids of a split cluster, of which none may have
+          moved.
         * moved_rate (range [0, 1], best low) is n_moved / n_common.
         * left_rate (range [0, 1]) is n_left / n_before.
         * joined_rate (range [0, 1]) is n_joined / n_after.
@@ -281,9 +284,10 @@ def run_drift(
     keys = list(pair.keys)
     counts = _drift_counts(pair)
     stability = _size_stability(pair, counts, match_sizes_by)
-    parts = (_transition_counts(pair), _score_agreement(pair), stability)
+    affected = sum_by(count_companions(pair), keys, {"n_affected": pl.col("n")})
+    parts = (affected, _transition_counts(pair), _score_agreement(pair), stability)
     drift = join_partitions(counts, keys, *parts, how="left").with_columns(
-        pl.col(_COUNTS_OF_CLUSTERS).fill_null(0), **_rates()
+        pl.col("n_affected", *_COUNTS_OF_CLUSTERS).fill_null(0), **_rates()
     )
     drift = drift.sort(keys, nulls_last=True) if keys else drift
     return to_user_frame(frame_before, drift.select(*keys, *_DRIFT), pair.keys, metrics)

@@ -35,6 +35,7 @@ from polars_clustereval.base.exact import (
     squared_t_quantile,
     to_double,
     widen,
+    wilson_limit,
 )
 from polars_clustereval.base.frames import add_stages, aggregate_by, join_partitions, join_small
 from polars_clustereval.base.tables import pass_arguments_to, table_function
@@ -401,8 +402,7 @@ def _interval_limits(row: Row) -> Terms:
     quotients is symmetric in their logarithm.
     """
     value, spread, bound, factor = row("value"), row("spread"), row("bound"), row("factor")
-    half = (spread * (value * (1 - value) + spread / 4)).sqrt()
-    wilson = [(value + spread / 2 + side * half) / (1 + spread) for side in (-1, 1)]
+    wilson = [wilson_limit(value, value * (1 - value), spread, side) for side in (-1, 1)]
     is_size, is_share = row("metric") == _SIZE, ~row("metric").is_in(QUOTIENTS)
     lower = pl.min_horizontal(wilson[0], bound)
     lower = pl.when(is_share).then(lower).otherwise(value * pl.min_horizontal(1 / factor, bound))

@@ -408,6 +408,27 @@ def moved_ids(
     return to_user_frame(frame_before, moved.select(*pair.keys, *_MOVES), pair.keys)
 
 
+def count_companions(pair: RunPair) -> pl.LazyFrame:
+    """Return the cells whose ids have other companions than before, with three counts of ids.
+
+    n_before and n_after are the numbers of ids in the two clusters, and n_common is the number of
+    those that the clusters have in common. A singleton has no row among the clusters, and no
+    companions: its cluster, and what it has in common with another one, is the id itself. The same
+    is true of what an id that is in only one run has in common.
+    """
+    keys = list(pair.keys)
+    in_before, in_after = pl.col("in_before"), pl.col("in_after")
+    cells = pair.cells.filter(in_before | in_after)
+    cells = join_small(cells, [*keys, "old"], pair.old_clusters, how="left")
+    cells = join_small(cells, [*keys, "new"], pair.new_clusters, how="left")
+    is_tracked = pl.col("old").is_not_null() & pl.col("new").is_not_null()
+    n_common = pl.when(in_before & in_after & is_tracked).then("n").otherwise(1)
+    sizes = [pl.col(name).fill_null(1) for name in ("n_before", "n_after")]
+    is_other = [pl.col(name) != pl.col("n_common") for name in ("n_before", "n_after")]
+    counts = cells.with_columns(*sizes, n_common=n_common)
+    return counts.filter((in_before != in_after) | is_other[0] | is_other[1])
+
+
 @table_function("two runs", guide="transitions", order=("id",), is_portable=True)
 def affected_ids(
     frame_before: Frame,
@@ -465,25 +486,16 @@ def affected_ids(
     frames = (frame_before, frame_after)
     pair: RunPair = read_run_pair(frames, {"id": id, "cluster": cluster}, _AFFECTED)
     keys: list[str] = list(pair.keys)
-    in_before, in_after = pl.col("in_before"), pl.col("in_after")
-    cells = pair.cells.filter(in_before | in_after)
-    cells = join_small(cells, [*keys, "old"], pair.old_clusters, how="left")
-    cells = join_small(cells, [*keys, "new"], pair.new_clusters, how="left")
-    # A singleton has no row among the clusters, and no companions: its cluster and what it has in
-    # common with another one are the id itself. So is what an id of one run only has in common.
-    is_tracked = pl.col("old").is_not_null() & pl.col("new").is_not_null()
-    n_common = pl.when(in_before & in_after & is_tracked).then("n").otherwise(1)
     by = [*keys, "before", "after"]
-    changes = cells.select(
+    n_common = pl.col("n_common")
+    changes = count_companions(pair).select(
         *by,
-        cluster_before=pl.when(in_before).then("before"),
-        cluster_after=pl.when(in_after).then("after"),
+        cluster_before=pl.when("in_before").then("before"),
+        cluster_after=pl.when("in_after").then("after"),
         n_kept=n_common - 1,
-        n_lost=pl.when(in_before).then(pl.col("n_before").fill_null(1) - n_common).otherwise(0),
-        n_gained=pl.when(in_after).then(pl.col("n_after").fill_null(1) - n_common).otherwise(0),
-        is_one_sided=in_before != in_after,
+        n_lost=pl.when("in_before").then(pl.col("n_before") - n_common).otherwise(0),
+        n_gained=pl.when("in_after").then(pl.col("n_after") - n_common).otherwise(0),
     )
-    is_affected = pl.col("is_one_sided") | (pl.col("n_lost") > 0) | (pl.col("n_gained") > 0)
-    affected = join_small(pair.ids, by, changes.filter(is_affected).unique())
+    affected = join_small(pair.ids, by, changes.unique())
     affected = affected.sort(*keys, "id", nulls_last=True).select(*keys, *_AFFECTED)
     return to_user_frame(frame_before, affected, pair.keys)

@@ -298,6 +298,16 @@ CREATE OR REPLACE MACRO clustereval._valid_noise_of_clusters(noise, noise_as) AS
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
+-- query_text, a text for _check_options. Raises an error if confidence is invalid.
+CREATE OR REPLACE MACRO clustereval._valid_interval_options(confidence, query_text) AS
+  CASE
+    WHEN NOT coalesce(confidence > 0 AND confidence < 1, FALSE)
+    THEN error(concat(
+      'confidence: expected a number between 0 and 1, got ', clustereval._show_value(confidence)
+    ))
+    ELSE query_text
+  END;
+
 -- query_text, a text for _check_options. Raises an error unless beta is a number >= 0.
 CREATE OR REPLACE MACRO clustereval._valid_beta(beta, query_text) AS
   CASE

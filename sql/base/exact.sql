@@ -219,3 +219,12 @@ CREATE OR REPLACE MACRO clustereval._expm1(x) AS tanh(x / 2) * (exp(x) + 1);
 -- 0.1 % at 6.
 CREATE OR REPLACE MACRO clustereval._squared_t_quantile(freedom, z) AS
   freedom * clustereval._expm1(pow(z * (8 * freedom + 3) / (8 * freedom + 1), 2) / freedom);
+
+---------------------------------------------------------------------------------------------------
+-- Intervals of shares
+---------------------------------------------------------------------------------------------------
+
+-- A limit of Wilson's interval of a share, for side = -1 and 1, with variance = value (1 - value)
+-- and spread, the squared quantile divided by the effective sample size.
+CREATE OR REPLACE MACRO clustereval._wilson_limit(value, variance, spread, side) AS
+  (value + spread / 2 + side * sqrt(spread * (variance + spread / 4))) / (1 + spread);

@@ -92,7 +92,7 @@ CREATE OR REPLACE MACRO clustereval._edge_links(
         WHEN clustereval._is_left_out(weight) THEN 1.0
         ELSE clustereval._check_compared_weight(weight)
       END AS __ce_weight
-    FROM query_table(edges)
+    FROM query_table(clustereval._check_table_name(edges))
     UNION ALL
     SELECT partition_by, id, id, 1.0 FROM query_table(tbl) WHERE FALSE
   ),

@@ -80,6 +80,21 @@ CREATE OR REPLACE MACRO clustereval._is_fraction(label) AS
     ELSE FALSE
   END;
 
+-- One row per partition: n_unlabeled, the rows without a label in clusters with labeled rows.
+CREATE OR REPLACE MACRO clustereval._unlabeled_rows(groups) AS TABLE
+  WITH clusters AS (
+    SELECT
+      partition_key, cluster,
+      SUM(CASE WHEN label IS NULL THEN n_dropped ELSE 0 END) AS n_unlabeled
+    FROM query_table(groups)
+    WHERE cluster IS NOT NULL
+    GROUP BY partition_key, cluster
+    HAVING SUM(n * copies) > 0
+  )
+  SELECT partition_key, CAST(SUM(n_unlabeled) AS BIGINT) AS n_unlabeled
+  FROM clusters
+  GROUP BY partition_key;
+
 -- Findings on the labels as such: partition_key, place, severity, code, label, n, value and
 -- finding. noise_of_labels: partition_key, label, n_left and n_noise, its rows that are scored and
 -- that are left out as noise.
@@ -137,6 +152,18 @@ CREATE OR REPLACE MACRO clustereval._findings_on_labels(
     'clusters and labels agree one to one: check that neither column is made from the other'
   FROM query_table(row_counts) AS counts
   WHERE n_cells = n_labels AND n_cells = n_clusters AND n_cells > 1 AND n_cells < total
+  UNION ALL
+  SELECT
+    partition_key, -1, clustereval._severity_of_left_out(n_unlabeled, total + n_unlabeled),
+    'sparse_labels', NULL, n_unlabeled, clustereval._ratio(n_unlabeled, total + n_unlabeled),
+    concat(
+      n_unlabeled, ' of ', total + n_unlabeled, ' rows in clusters with labels ',
+      CASE WHEN n_unlabeled = 1 THEN 'has' ELSE 'have' END,
+      ' no label, so precision may be far too high: use entity_resolution_estimates, or ',
+      'labels_are_sample in a comparison'
+    )
+  FROM query_table(row_counts) AS counts
+  WHERE n_unlabeled > 0 AND 10 * n_unlabeled >= total + n_unlabeled
   UNION ALL
   SELECT
     partition_key, 0, 'warning', 'noise_label', noisy.label, n_left + n_noise,
@@ -215,12 +242,15 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
       COALESCE(clusters.n_clusters, 0) AS n_clusters,
       labels.n_labels, labels.n_cells, labels.n_fractions, labels.fraction_rows,
+      unlabeled.n_unlabeled,
       counts.total + CASE WHEN noise_as = 'drop' THEN counts.n_noise ELSE 0 END AS total_noise
     FROM clustereval._row_counts(__ce_groups) AS counts
     LEFT JOIN cluster_counts AS clusters
       ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
     LEFT JOIN label_counts AS labels
       ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN clustereval._unlabeled_rows(__ce_groups) AS unlabeled
+      ON unlabeled.partition_key IS NOT DISTINCT FROM counts.partition_key
   ),
   -- If labels are no classes, or every row is a cluster of its own, divisions are only symptoms.
   divisible AS (

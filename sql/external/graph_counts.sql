@@ -106,7 +106,7 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
       typeof(any_value("right")) AS __ce_right_type,
       typeof(any_value(weight)) AS __ce_weight_type,
       typeof(any_value(partition_by)) AS __ce_partition_type
-    FROM query_table(clustereval._check_table_name(edges))
+    FROM query_table(edges)
     WHERE FALSE
   )
   SELECT
@@ -256,7 +256,7 @@ CREATE OR REPLACE MACRO clustereval._graph_edges(
         WHEN clustereval._is_left_out(weight) THEN 1.0
         ELSE clustereval._check_edge_weight(weight)
       END AS __ce_weight
-    FROM query_table(edges)
+    FROM query_table(clustereval._check_table_name(edges))
     UNION ALL
     SELECT partition_by, id, id, 1.0 FROM query_table(tbl) WHERE FALSE
   ),

@@ -57,7 +57,7 @@ CREATE OR REPLACE MACRO clustereval._neighbor_edges(
       partition_by AS __ce_partition, "left" AS __ce_left, "right" AS __ce_right,
       CASE WHEN clustereval._is_distance(distance) THEN TRY_CAST(distance AS DOUBLE) END
         AS __ce_distance
-    FROM query_table(neighbors)
+    FROM query_table(clustereval._check_table_name(neighbors))
     UNION ALL
     SELECT partition_by, id, id, NULL FROM query_table(tbl) WHERE FALSE
   ),

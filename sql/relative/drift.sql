@@ -156,17 +156,17 @@ CREATE OR REPLACE MACRO clustereval._valid_drift_options(match_sizes_by, query_t
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- How much has changed from the run before to the run after, one row per partition: partition_key;
--- n_before and n_after ids, n_common of them in both runs; n_moved, n_left and n_joined ids (see
--- moved_ids); moved_rate, n_moved / n_common, left_rate, n_left / n_before, joined_rate, n_joined /
--- n_after, and churn, the share of the ids of either run that have moved, left or joined;
--- n_clusters_before and n_clusters_after; n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone and
--- n_new clusters, n_ambiguous rows of run_transitions; adjusted_rand_score,
--- adjusted_mutual_info_score and variation_of_information on the ids in both; and
--- population_stability_index of the sizes of clusters, where half a row stands for no rows.
--- match_sizes_by compares the size of a cluster with that of the cluster that continues it ('ids')
--- or of the cluster with the same name ('names'). The other parameters are those of
--- run_transitions.
+-- How much has changed from the run before to the run after, one row per partition:
+-- partition_key; n_before and n_after ids, n_common of them in both runs; n_moved, n_left and
+-- n_joined ids (see moved_ids); n_affected ids (see affected_ids); moved_rate, n_moved /
+-- n_common, left_rate, n_left / n_before, joined_rate, n_joined / n_after, and churn, the share
+-- of the ids of either run that have moved, left or joined; n_clusters_before and
+-- n_clusters_after; n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone and n_new clusters,
+-- n_ambiguous rows of run_transitions; adjusted_rand_score, adjusted_mutual_info_score and
+-- variation_of_information on the ids in both; and population_stability_index of the sizes of
+-- clusters, where half a row stands for no rows. match_sizes_by compares the size of a cluster
+-- with that of the cluster that continues it ('ids') or of the cluster with the same name
+-- ('names'). The other parameters are those of run_transitions.
 -- Examples:
 --   FROM clustereval.run_drift(night_1, night_2, id, cluster);
 --   FROM clustereval.run_drift(night_1, night_2, id, cluster, match_sizes_by := 'names');
@@ -189,6 +189,12 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     FROM query_table(tbl_before)
     WHERE FALSE
     HAVING clustereval._is_absent(partition_by)
+  ),
+  __ce_affected AS (
+    SELECT partition_key, CAST(SUM(n) AS BIGINT) AS n_affected
+    FROM clustereval._companion_counts(__ce_cells)
+    WHERE is_affected
+    GROUP BY partition_key
   ),
   __ce_totals AS (
     SELECT
@@ -218,6 +224,7 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     totals.n_moved,
     totals.n_before - totals.n AS n_left,
     totals.n_after - totals.n AS n_joined,
+    COALESCE(affected.n_affected, 0) AS n_affected,
     clustereval._ratio(totals.n_moved, totals.n) AS moved_rate,
     clustereval._ratio(totals.n_before - totals.n, totals.n_before) AS left_rate,
     clustereval._ratio(totals.n_after - totals.n, totals.n_after) AS joined_rate,
@@ -240,6 +247,8 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     agreement.variation_of_information,
     stability.index AS population_stability_index
   FROM __ce_totals AS totals
+  LEFT JOIN __ce_affected AS affected
+    ON affected.partition_key IS NOT DISTINCT FROM totals.partition_key
   LEFT JOIN clustereval._transition_counts(
     __ce_cells, __ce_overlaps, threshold, min_share
   ) AS found

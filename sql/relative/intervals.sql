@@ -496,16 +496,6 @@ CREATE OR REPLACE MACRO clustereval._interval_reason(metric, total, value, std_e
     THEN 'too few rows: the bias is more than a quarter of the standard error'
   END;
 
--- query_text, a text for _check_options. Raises an error if confidence is invalid.
-CREATE OR REPLACE MACRO clustereval._valid_interval_options(confidence, query_text) AS
-  CASE
-    WHEN NOT coalesce(confidence > 0 AND confidence < 1, FALSE)
-    THEN error(concat(
-      'confidence: expected a number between 0 and 1, got ', clustereval._show_value(confidence)
-    ))
-    ELSE query_text
-  END;
-
 ---------------------------------------------------------------------------------------------------
 -- Tables
 ---------------------------------------------------------------------------------------------------

@@ -303,11 +303,6 @@ CREATE OR REPLACE MACRO clustereval._add_reasons(estimates, design, fraction) AS
     END AS reason
   FROM query_table(estimates);
 
--- A limit of Wilson's interval of a share, for side = -1 and 1, with variance = value (1 - value)
--- and spread, the squared quantile divided by the effective sample size.
-CREATE OR REPLACE MACRO clustereval._wilson_limit(value, variance, spread, side) AS
-  (value + spread / 2 + side * sqrt(spread * (variance + spread / 4))) / (1 + spread);
-
 -- All columns of estimates, reason, and lower and upper, the limits of the interval. z is a column
 -- of estimates, the normal quantile. The interval of a share is Wilson's, with the effective sample
 -- size value (1 - value) / interval_error^2 and a quantile of Student's t. It is never nearer to 1

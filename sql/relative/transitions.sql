@@ -309,6 +309,36 @@ CREATE OR REPLACE MACRO clustereval.moved_ids(
     )
   ORDER BY ids.partition_key ASC NULLS LAST, ids.id ASC NULLS LAST;
 
+-- The cells of ids in either run with n_before and n_after, the ids of their clusters; n_common,
+-- those that the clusters have in common; and is_affected, whether the companions of the cell's ids
+-- have changed. A singleton has no row among the clusters, and no companions, because its cluster,
+-- and everything that it has in common with another cluster, is the id itself. The same is true of
+-- what an id that is in only one run has in common.
+CREATE OR REPLACE MACRO clustereval._companion_counts(cells) AS TABLE
+  WITH sizes AS (
+    SELECT
+      cell.partition_key, cell.before, cell.after, cell.in_before, cell.in_after, cell.n,
+      COALESCE(old.n_before, 1) AS n_before,
+      COALESCE(new.n_after, 1) AS n_after,
+      CASE
+        WHEN cell.in_before AND cell.in_after
+          AND cell.old IS NOT NULL AND cell.new IS NOT NULL
+        THEN cell.n
+        ELSE 1
+      END AS n_common
+    FROM query_table(cells) AS cell
+    LEFT JOIN clustereval._old_clusters(cells) AS old
+      ON old.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND old.old = cell.old
+    LEFT JOIN clustereval._new_clusters(cells) AS new
+      ON new.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND new.new = cell.new
+    WHERE cell.in_before OR cell.in_after
+  )
+  SELECT
+    *, in_before <> in_after OR n_before <> n_common OR n_after <> n_common AS is_affected
+  FROM sizes;
+
 -- Ids whose companions, the other ids of their cluster, have changed, one row per id:
 -- partition_key, id, cluster_before and cluster_after as in moved_ids, and n_kept, n_lost and
 -- n_gained, the companions in both runs, in the run before only, and in the run after only. An id
@@ -324,30 +354,6 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
-  -- Clusters of ids in both runs, with their sizes and common ids. A singleton has no row among the
-  -- clusters, and no companions, because its cluster, and everything that it has in common with
-  -- another cluster, is the id itself. The same is true of what an id that is in only one run has
-  -- in common.
-  __ce_sizes AS (
-    SELECT
-      cell.partition_key, cell.before, cell.after, cell.in_before, cell.in_after,
-      COALESCE(old.n_before, 1) AS n_before,
-      COALESCE(new.n_after, 1) AS n_after,
-      CASE
-        WHEN cell.in_before AND cell.in_after
-          AND cell.old IS NOT NULL AND cell.new IS NOT NULL
-        THEN cell.n
-        ELSE 1
-      END AS n_common
-    FROM __ce_cells AS cell
-    LEFT JOIN clustereval._old_clusters(__ce_cells) AS old
-      ON old.partition_key IS NOT DISTINCT FROM cell.partition_key
-      AND old.old = cell.old
-    LEFT JOIN clustereval._new_clusters(__ce_cells) AS new
-      ON new.partition_key IS NOT DISTINCT FROM cell.partition_key
-      AND new.new = cell.new
-    WHERE cell.in_before OR cell.in_after
-  ),
   -- Clusters of ids whose companions have changed, with the numbers of companions.
   __ce_changes AS (
     SELECT
@@ -357,10 +363,8 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
       MAX(n_common - 1) AS n_kept,
       MAX(CASE WHEN in_before THEN n_before - n_common ELSE 0 END) AS n_lost,
       MAX(CASE WHEN in_after THEN n_after - n_common ELSE 0 END) AS n_gained
-    FROM __ce_sizes
-    WHERE in_before <> in_after
-      OR n_before <> n_common
-      OR n_after <> n_common
+    FROM clustereval._companion_counts(__ce_cells)
+    WHERE is_affected
     GROUP BY partition_key, before, after
   )
   SELECT

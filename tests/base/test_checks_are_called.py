@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     *("label", "cluster", "vector", "id", "run", "name", "weight", "partition_by", "k", "fold"),
     *("cluster_1", "cluster_2", "resample", "removed", "reduced_cluster", "reference_set"),
-    *("left", "right"),
+    *("left", "right", "is_match"),
 )
 NAMES_OF_TABLES = (
     *("tbl", "tbl_before", "tbl_after", "tbl_labels", "tbl_clusters"),
@@ -53,7 +53,8 @@ ALWAYS = {
 ALWAYS["missing"] = {Place("_valid_missing", "missing")}
 ALWAYS["vector"] |= {Place("_check_vector_type", "vector")}
 WEIGHTS = {
-    Place(macro, "x") for macro in ("_check_weight", "_check_edge_weight", "_check_compared_weight")
+    Place(f"_check_{name}", "x")
+    for name in ("weight", "edge_weight", "compared_weight", "pair_weight")
 }
 #: Options that a table hands to `_check_options`, or to a check of values.
 OPTION_CHECK = ("_valid_", "_check_", "_given_column")
@@ -181,6 +182,7 @@ VALUES: dict[str, Any] = {
     "clusters": ["cluster"],
     "distance": "x",
     "weight": "weight",
+    "is_match": "run",
 }
 NOT_FOUND = "{}: column 'zzz' not found"
 #: A fault of each parameter, and the words of its error.

@@ -408,6 +408,7 @@ COLUMNS_OF_GRAPHS = {
     "graph_cluster_report": ("cluster", "density", "diameter"),
     "graph_node_report": ("degree", "node_centrality", "n_bridges"),
     "graph_edge_report": ("left", "n_rows", "is_bridge"),
+    "pair_label_report": ("n_pairs", "tp", "pair_f_score_upper"),
     "neighborhood_report": ("n_neighbors", "lisi", "modularity"),
     "neighborhood_clusters": ("cluster", "n", "largest_component_share"),
     "neighborhood_samples": ("neighbor_purity", "kbet_p_value"),
@@ -436,6 +437,8 @@ def test_a_partition_column_of_two_tables_named_like_a_result(side: Engine, func
     if function in COLUMNS_OF_GRAPHS:
         other, in_sql = ends, 'assignments, "key", c, other, a, b'
         arguments: tuple[Any, ...] = ("key", "c", ends, "a", "b")
+        if function == "pair_label_report":
+            in_sql, arguments = f"{in_sql}, a = b", (*arguments, pl.col("a") == pl.col("b"))
     else:
         columns = ("key", "s", "c") if function == "overlapping_report" else ("key", "c")
         other, in_sql = one, f"assignments, other, {', '.join(columns)}"

@@ -30,7 +30,9 @@ LINKS = pl.DataFrame(
 EDGES = LINKS.select(left=pl.struct("a", "b"), right=pl.struct("c", "d"))
 SAME = LINKS.select(left=pl.struct(source="a", key="b"), right=pl.struct(source="c", key="d"))
 
-OF_TWO_TABLES = registry.tables("graph", "neighbors", "edges", "two runs", "covers", "distances")
+OF_TWO_TABLES = registry.tables(
+    "graph", "neighbors", "edges", "two runs", "covers", "distances", "pair labels"
+)
 
 
 def call_of(engine: Engine, table: str, other: pl.DataFrame, edges: pl.DataFrame) -> list[Row]:
@@ -44,6 +46,10 @@ def call_of(engine: Engine, table: str, other: pl.DataFrame, edges: pl.DataFrame
             columns = ("id", "cluster", "left", "right", "distance")
             pairs = edges.with_columns(distance=1.0)
             return engine.call(table, NODES, *columns[:2], pairs, *columns[2:], missing="drop")
+        case "pair labels":
+            columns = ("id", "cluster", "left", "right", "is_match")
+            pairs = edges.with_columns(is_match=True)
+            return engine.call(table, NODES, *columns[:2], pairs, *columns[2:])
         case "two runs":
             return run_engines.call_pair(engine, table, NODES, other)
         case _:

@@ -42,6 +42,7 @@ GIVEN: dict[str, Any] = {name: name for name in ("label", "cluster", "id", "run"
     "right": "next",
     "distance": "x",
     "reference": 0,
+    "is_match": "run",
 }
 FUNCTIONS = [
     name

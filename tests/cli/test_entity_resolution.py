@@ -204,3 +204,23 @@ def test_matching(run: Run, engine_name: str, tmp_path: Path) -> None:
     assert row["clustering_accuracy"] == pytest.approx(4 / 6, rel=1e-12)
     wanted = ce.matching_report(pl.read_csv(path), "l", "c").row(0, named=True)
     assert row == pytest.approx(wanted, rel=1e-12)
+
+
+@DUCKDB_AT_THE_GATE
+def test_sparse_labels(noted: Noted, engine_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "few.parquet"
+    frame = pl.DataFrame(
+        {
+            "label": ["a", "b", "b", None, None, None, "c", None],
+            "cluster": [0, 0, 0, 0, 0, 0, 1, 2],
+            "run": ["x"] * 6 + ["y"] * 2,
+        }
+    )
+    frame.write_parquet(path)
+    call = ("entity-resolution", path, "--label=label", "--cluster=cluster")
+    words = "3 of 7 rows in clusters with labels have no label, so precision may be far too high: "
+    assert words in noted(*call, "--engine", engine_name)[1]
+    words = "in 1 of 2 partitions, such as 3 of 6 rows in clusters with labels have no label"
+    assert words in noted(*call, "--partition-by=run", "--engine", engine_name)[1]
+    assert "in clusters" not in noted(*call, "--labels-are-sample=records", *QUICK)[1]
+    assert "in clusters" not in noted("external", *call[1:], *QUICK)[1]

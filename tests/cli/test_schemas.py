@@ -85,11 +85,16 @@ def arguments(name: str, file: Path) -> tuple[str | Path, ...]:
     if len(report.inputs) == 2:
         table = report.inputs[1].parameter
         columns |= {"id": "row", "left": "row", "right": "after", "distance": "d"}
+        columns |= {"is_match": "same"}
         if table in ("pairs", "neighbors"):
             files += [f"--{table}", write_pairs(file)]
         else:
             files += ["--edges"] * (table == "edges") + [write_night_after(file)]
-    given = [f"--{key}={value}" for key, value in columns.items() if key in report.defaults]
+    given = [
+        f"--{key.replace('_', '-')}={value}"
+        for key, value in columns.items()
+        if key in report.defaults
+    ]
     return (REPORTS[name].command, *files, *given, *options_of(name))
 
 
@@ -107,14 +112,15 @@ def write_night_after(file: Path) -> Path:
 
 
 def write_pairs(file: Path) -> Path:
-    """All pairs of rows of each partition, in both directions, with a distance."""
+    """All pairs of rows of each partition, in both directions, with a distance and a label."""
     path, frame = file.with_name("pairs.parquet"), pl.read_parquet(file)
     added = [name for name in frame.columns if name not in SMALL.columns]
     keys = added if "case" in added else ["day", *added] if added else []
     rows = frame.select("row", *keys)
     others = rows.rename({"row": "after"})
     pairs = rows.join(others, on=keys, nulls_equal=True) if keys else rows.join(others, how="cross")
-    pairs.with_columns(d=(pl.col("row") - pl.col("after")).abs()).write_parquet(path)
+    one, two = pl.col("row"), pl.col("after")
+    pairs.with_columns(d=(one - two).abs(), same=(one + two) % 3 == 0).write_parquet(path)
     return path
 
 

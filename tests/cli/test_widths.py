@@ -46,13 +46,15 @@ def width_of(line: str) -> int:
 def inputs(name: str) -> Iterator[tuple[str, pl.DataFrame, tuple[str, ...]]]:
     """Frames that make the table of a report wide, with options: what is wide, frame, options."""
     frame = pl.read_parquet(VARIANT_CALLS[name][0])
+    node = "mention" if name == "pair-labels" else "id"
     if "left" in REPORTS[name].defaults:  # one table of nodes and edges
-        frame = frame.with_columns(left="id", right=pl.col("id").shift(), contexts=1)
+        frame = frame.tail(3000).with_columns(left=node, right=pl.col(node).shift(), contexts=1)
+        frame = frame.with_columns(is_match=True, weight=1.0)
     for n in (1, 4, 30):
         key = pl.format("{} {}", pl.lit(HOSTILE), pl.int_range(pl.len()) % n).alias(HOSTILE)
         named = frame.with_columns(key, o=1)
         if "left" in named.columns:  # an edge needs both ends in its partition
-            named = named.with_columns(right=pl.col("id").shift(n))
+            named = named.with_columns(right=pl.col(node).shift(n))
         yield f"{n} names", named, ("--partition-by", f"{HOSTILE},o")
     keys = {f"a rather long name {i}": pl.lit(f"a rather long value {i}") for i in range(12)}
     yield "keys", frame.with_columns(**keys), ("--partition-by", ",".join(keys))

@@ -39,6 +39,7 @@ CODES = [
     "placeholder_label",
     "similar_labels",
     "same_partition",
+    "sparse_labels",
     "noise_label",
     "dropped_rows",
     "noise_rows",
@@ -259,13 +260,37 @@ def test_rows_that_are_left_out(engine: Engine, dropped: int, severity: str) -> 
     """From a tenth of the rows a warning, from a half a problem, whatever the reason."""
     value = dropped / (20 + dropped)
     rest = "and are left out: the scores are of the 20 rows that are left"
-    [row] = label_findings(engine, [*CLEAN, *[(None, 5)] * dropped])
+    [row] = only(label_findings(engine, [*CLEAN, *[(None, 5)] * dropped]), "dropped_rows")
     words = f"{dropped} of {20 + dropped} rows have no label or no cluster, {rest}"
     assert tuple(row.values()) == (severity, "dropped_rows", None, None, dropped, value, words)
     noisy = [*CLEAN, *[(0, -1), (1, -1)] * 10][: 20 + dropped]
     [row] = only(label_findings(engine, noisy, noise=-1, noise_as="drop"), "noise_rows")
     words = f"{dropped} of {20 + dropped} rows are noise, {rest.replace('and are', 'and')}"
     assert tuple(row.values()) == (severity, "noise_rows", None, None, dropped, value, words)
+
+
+@pytest.mark.parametrize(
+    ("n", "severity"), [(2, None), (3, "warning"), (19, "warning"), (20, "problem")]
+)
+def test_clusters_in_which_rows_have_no_label(engine: Engine, n: int, severity: str | None) -> None:
+    """Rows in clusters without any label, and labels without a cluster, do not matter."""
+    rows = [*CLEAN, *[(None, 5)] * n, *[(None, 7)] * 40, *[(1, None)] * 40]
+    found = only(label_findings(engine, rows), "sparse_labels")
+    words = f"{n} of {20 + n} rows in clusters with labels have no label, so precision may be far "
+    words += "too high: use entity_resolution_estimates, or labels_are_sample in a comparison"
+    row = (severity, "sparse_labels", None, None, n, n / (20 + n), words)
+    assert [tuple(x.values()) for x in found] == ([row] if severity else [])
+
+
+def test_noise_is_no_cluster_with_labels(engine: Engine) -> None:
+    """Unless noise is one cluster. Weights count as rows."""
+    rows: list[Pair] = [*CLEAN, (0, -1), *[(None, -1)] * 9]
+    for noise_as, n in (("cluster", 9), ("drop", None), ("singletons", None)):
+        found = label_findings(engine, rows, noise=-1, noise_as=noise_as)
+        assert [row["n"] for row in only(found, "sparse_labels")] == ([n] if n else [])
+    weighted = frame_of([(0, 5), (1, 5), (None, 5)]).with_columns(weight=pl.Series([1, 5, 9]))
+    [row] = only(label_findings(engine, weighted, weight="weight"), "sparse_labels")
+    assert (row["severity"], row["n"], row["value"]) == ("problem", 9, 0.6)
 
 
 def test_one_row_is_left_out(engine: Engine) -> None:
@@ -481,6 +506,19 @@ def severity_by_definition(kept: Sequence[Pair], place: int, key: int | None) ->
     return "problem" if is_problem else "warning"
 
 
+def of_unlabeled(rows: Sequence[Pair], kept: Sequence[Pair]) -> Iterator[tuple[Any, ...]]:
+    """The finding that rows in clusters with labels have no label."""
+    clusters = {b for _, b in kept}
+    n = sum(a is None and b in clusters for a, b in rows)
+    if n and 10 * n >= n + len(kept):
+        share = Fraction(n, n + len(kept))
+        words = f"{n} of {n + len(kept)} rows in clusters with labels {'has' if n == 1 else 'have'}"
+        words += " no label, so precision may be far too high: use entity_resolution_estimates, or "
+        severity = "problem" if 2 * share >= 1 else "warning"
+        words += "labels_are_sample in a comparison"
+        yield severity, "sparse_labels", None, None, n, share, words
+
+
 def of_all_rows(n_dropped: int, kept: Sequence[Pair]) -> Iterator[tuple[Any, ...]]:
     """The findings on the rows that are left out, and on clusterings that can say nothing."""
     n, n_all = len(kept), len(kept) + n_dropped
@@ -520,6 +558,7 @@ def by_definition(rows: Sequence[Pair]) -> list[Row]:
     found: list[tuple[Any, ...]] = []
     sizes = Counter(b for _, b in kept)
     found += of_all_rows(n_dropped, kept)
+    found += of_unlabeled(rows, kept)
     if len(sizes) == 1 and n > 1:
         words = "there is one cluster, so nothing is told apart"
         found.append(("problem", "one_cluster", None, None, n, None, words))

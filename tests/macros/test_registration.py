@@ -296,6 +296,7 @@ ARGUMENTS = {
     "left": "one",
     "right": "two",
     "pairs": "pairs",
+    "is_match": "one = 1",
     "distance": "one",
     "weight": "one",
 }

@@ -31,6 +31,23 @@ def test_drift_by_sets_and_scikit_learn(engine: Engine) -> None:
             assert_drift(found[number][0], drift_of_pair(number), number)
 
 
+@pytest.mark.parametrize("noise_as", ["cluster", "drop", "singletons"])
+def test_affected_ids_are_those_listed(engine: Engine, noise_as: str) -> None:
+    """The cluster 0 is noise, and some ids are in one run only."""
+    options: dict[str, Any] = {"partition_by": "part", "noise": 0, "noise_as": noise_as}
+    listed = by_value(call_pair(engine, "affected_ids", BEFORE, AFTER, **options), "part")
+    counts = {part: len(rows) for part, rows in listed.items()}
+    drift = call_pair(engine, "run_drift", BEFORE, AFTER, **options)
+    found = {row["part"]: row["n_affected"] for row in drift if row["n_affected"]}
+    assert found == counts
+    assert len(counts) > 10
+
+
+def test_a_split_affects_ids_that_have_not_moved(side: Engine) -> None:
+    (row,) = call_pair(side, "run_drift", *runs_of("aaaabbbccd", "uuvwbbbxxy"))
+    assert (row["n_moved"], row["churn"], row["n_affected"]) == (0, 0.0, 4)
+
+
 def runs_of(*letters: str) -> list[pl.DataFrame]:
     return [pl.DataFrame({"id": range(len(x)), "cluster": list(x)}) for x in letters]
 

@@ -29,6 +29,7 @@ DIGITS = str(EXAMPLES / "digits.parquet")
 RUNS = str(EXAMPLES / "digits_runs.parquet")
 NIGHTS = [str(EXAMPLES / "dbt_project" / "nights" / f"2026-03-0{day}.parquet") for day in (1, 2)]
 INVENTORS = str(EXAMPLES / "inventors.parquet")
+PAIRS = str(EXAMPLES / "inventor_pairs.parquet")
 MEMBERS, TIES = (str(EXAMPLES / f"karate_{name}.parquet") for name in ("members", "ties"))
 WORDS, WORD_PAIRS = (str(EXAMPLES / f"{name}.csv") for name in ("words", "word_pairs"))
 NEIGHBORS = str(EXAMPLES / "iris_neighbors.parquet")
@@ -92,6 +93,10 @@ VARIANT_CALLS = {
     "neighborhood": OF_NEIGHBORS,
     **{f"neighborhood-{show}": (*OF_NEIGHBORS, "--show", show) for show in ("clusters", "samples")},
     **{f"graph-{show}": (*_GRAPH, "--show", show) for show in ("clusters", "nodes", "edges")},
+    "pair-labels": (
+        *(INVENTORS, "--id", "mention", "--cluster", "cluster_2021", "--pairs", PAIRS),
+        *("--left", "left", "--right", "right", "--is-match", "is_match", "--weight", "weight"),
+    ),
     "overlapping": (*NIGHTS, "--id", "id", "--label", "digit", "--cluster", "cluster"),
 }
 #: Reports with one row for each clustering.
@@ -126,7 +131,7 @@ TOLD_BY_COUNTS = re.compile(
     r"clustereval: .*: (?:\d+ of \d+ (?:rows?|points?) .* left out.*|there is one cluster, .*|"
     r"each of the \d+ \w+ is a cluster of its own.*|there are \d+ labels for .*|"
     r"one cluster holds at least .*|\d+ of \d+ partitions .* no row to score|"
-    r"coordinate .* of the variance within clusters, .*)\n"
+    r"coordinate .* of the variance within clusters, .*|.* rows in clusters with labels .*)\n"
 )
 ODD = 'a "quoted", it\'s größe'
 POINTS = pl.DataFrame(

@@ -31,6 +31,7 @@ CREATE TABLE night_1 AS FROM 'examples/dbt_project/nights/2026-03-01.parquet';
 CREATE TABLE night_2 AS FROM 'examples/dbt_project/nights/2026-03-02.parquet';
 CREATE TABLE people AS SELECT unnest([1, 2]) AS id, 1 AS cluster, 1 AS person;
 CREATE TABLE matches AS SELECT 1 AS id_l, 2 AS id_r, 0.9 AS score;
+CREATE TABLE labels AS SELECT 1 AS id_l, 2 AS id_r, TRUE AS is_match, 2.0 AS w;
 CREATE TABLE words (id, cluster) AS VALUES ('cat', 1), ('cut', 1), ('dog', 2);
 CREATE TABLE pairs (word_l, word_r, distance) AS
 VALUES ('cat', 'cut', 1), ('cat', 'dog', 3), ('cut', 'dog', 3);

@@ -176,6 +176,12 @@ def pairs_of_codes(n_values: int) -> pl.DataFrame:
     )
 
 
+def labels_of_codes(n_values: int) -> pl.DataFrame:
+    """The edges as labels of pairs, without the column of the runs."""
+    edges = edges_of_codes(n_values).drop("run")
+    return edges.with_columns(is_match=(pl.col("left") + pl.col("right")) % 3 > 0)
+
+
 @cache
 def calls_of_tables(n_values: int) -> dict[str, TableCall]:
     """A call of each table by its name, on rows whose keys have `n_values` values at most."""
@@ -217,6 +223,9 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
         ),
         "neighbors": (rows, "id", "cluster", edges_of_codes(n_values), "left", "right"),
         "edges": (rows, "id", edges_of_codes(n_values), "left", "right", "left"),
+        "pair labels": (
+            *(rows, "id", "cluster", labels_of_codes(n_values), "left", "right", "is_match"),
+        ),
         "states": (states,),
     }
     of_table: dict[str, tuple[Any, ...]] = {

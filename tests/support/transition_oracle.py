@@ -220,6 +220,7 @@ def drift_of(before: Run, after: Run) -> Row:
         "n_moved": moved,
         "n_left": left,
         "n_joined": joined,
+        "n_affected": len(affected_ids_of(before, after)),
         "moved_rate": moved / len(common) if common else None,
         "left_rate": left / len(before) if before else None,
         "joined_rate": joined / len(after) if after else None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .findings import ALL_FINDINGS, FINDINGS
 from .graphs import GRAPHS
-from .labels import LABELS, OVERLAPPING
+from .labels import LABELS, OVERLAPPING, PAIR_LABELS
 from .points import POINTS
 from .profiles import PROFILES
 from .record import Input, Meaning, Report, explain
@@ -20,7 +20,7 @@ __all__ = ["ALL_FINDINGS", "COMMANDS", "REPORTS", "Input", "Meaning", "Report", 
 #: Every report by its name.
 REPORTS = {
     report.name: report
-    for report in (*FINDINGS, *LABELS, *POINTS, *PROFILES, *RUNS, *GRAPHS, OVERLAPPING)
+    for report in (*FINDINGS, *LABELS, *POINTS, *PROFILES, *RUNS, *GRAPHS, OVERLAPPING, PAIR_LABELS)
 }
 
 #: The reports of each command. The command computes the first report unless its options ask for

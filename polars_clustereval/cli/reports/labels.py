@@ -14,12 +14,13 @@ from polars_clustereval import (
     matching_report,
     matching_table,
     overlapping_report,
+    pair_label_report,
 )
 from polars_clustereval.base.counts import LABEL_COUNTS
 
 from .record import Input, Report, explain, look_up
 
-__all__ = ["LABELS", "OVERLAPPING"]
+__all__ = ["LABELS", "OVERLAPPING", "PAIR_LABELS"]
 
 _LABELS_AND_CLUSTERS = (
     Input("frame_labels", "clustereval_labels", ("id", "label", "partition_by")),
@@ -246,5 +247,50 @@ OVERLAPPING = Report(
     comparison=(
         *("n", "n_clusters", "omega_index", "overlapping_nmi_lfk"),
         *("overlapping_nmi_mgh", "extended_bcubed_f_score", "nf1"),
+    ),
+)
+
+PAIR_LABELS = Report(
+    command="pair-labels",
+    function=pair_label_report,
+    description="the pair scores of clusters against labels of pairs, with intervals",
+    inputs=(
+        Input("frame", "clustereval_rows", ("id", "cluster", "partition_by")),
+        Input(
+            "pairs",
+            "clustereval_pairs",
+            ("left", "right", "is_match", "weight"),
+            optional=("partition_by",),
+        ),
+    ),
+    row_counts=("n", "n_dropped"),
+    no_rows="no rows",
+    heading=(("id", "cluster"), ("left", "right", "is_match", "weight", "confidence")),
+    meanings=explain(
+        {
+            "n": "ids with a cluster",
+            "n_dropped": "rows left out: no cluster",
+            "n_noise": "ids whose cluster is noise",
+            "n_pairs": "different labeled pairs of these ids",
+            "n_dropped_pairs": "rows of pairs left out: no label or no cluster",
+            "n_self_pairs": "rows of pairs left out: an id and itself",
+            "n_duplicate_pairs": "rows that repeat a pair",
+            "tp": "weight of matches in the same cluster",
+            "fp": "weight of other pairs in the same cluster",
+            "fn": "weight of matches in different clusters",
+            "tn": "weight of other pairs in different clusters",
+        }
+        | {
+            f"{name}_{side}": f"{side} limit of the interval of {name}"
+            for name in ("pair_precision", "pair_recall", "pair_f_score")
+            for side in ("lower", "upper")
+        }
+    )
+    | look_up("external_report", "pair_precision", "pair_recall", "pair_f_score"),
+    titles={"n": "counts", "tp": "weights of pairs", "pair_precision": "scores of pairs"},
+    comparison=(
+        *("n", "n_pairs", "pair_f_score", "pair_precision", "pair_recall"),
+        *("pair_precision_lower", "pair_precision_upper"),
+        *("pair_recall_lower", "pair_recall_upper"),
     ),
 )

@@ -59,6 +59,8 @@ class Input(NamedTuple):
     view: str
     #: The parameters that name columns of this table.
     columns: tuple[str, ...]
+    #: The parameters that name columns which this table may lack.
+    optional: tuple[str, ...] = ()
 
 
 _ROW_COLUMNS = (

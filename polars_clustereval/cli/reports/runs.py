@@ -248,6 +248,7 @@ _DRIFT_REPORT = Report(
             "n_moved": ("0", "ids whose clusters are not linked"),
             "n_left": "ids of the run before only",
             "n_joined": "ids of the run after only",
+            "n_affected": ("0", "ids whose companions in their cluster have changed"),
             "n_clusters_before": "clusters of the run before",
             "n_clusters_after": "clusters of the run after",
             "n_kept": "clusters that live on with as many ids",
