@@ -453,10 +453,10 @@ def _find_square(points: Points, parts: pl.DataFrame) -> list[int]:
     if isinstance(form, LongVectors):
         raw = [pl.col("raw_x").cast(pl.List(pl.Float64))]
     x, n = pl.col("x"), pl.col("n_square").first()
-    rows = points.rows.filter("has_vector").select(*keys, x=pl.concat_list(raw))
+    rows = points.rows.filter("has_vector").select(*keys, "length", x=pl.concat_list(raw))
     # A row without its first coordinate lacks a vector, or raises an error if it is scored.
     rows = join_partitions(rows, keys, parts.lazy()).filter(
-        x.list.first().is_not_null(), x.list.len() == pl.col("n_square")
+        x.list.first().is_not_null(), pl.col("length") == pl.col("n_square")
     )
     facts = rows.select(
         "part",

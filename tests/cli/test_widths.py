@@ -45,16 +45,18 @@ def width_of(line: str) -> int:
 
 def inputs(name: str) -> Iterator[tuple[str, pl.DataFrame, tuple[str, ...]]]:
     """Frames that make the table of a report wide, with options: what is wide, frame, options."""
-    frame = pl.read_parquet(VARIANT_CALLS[name][0])
-    node = "mention" if name == "pair-labels" else "id"
-    if "left" in REPORTS[name].defaults:  # one table of nodes and edges
-        frame = frame.tail(3000).with_columns(left=node, right=pl.col(node).shift(), contexts=1)
+    file = VARIANT_CALLS[name][0]
+    frame = pl.read_csv(file) if file.endswith(".csv") else pl.read_parquet(file)
+    own_id = pl.col(next(x for x in ("mention", "word", "id") if x in frame.columns))
+    if "left" in REPORTS[name].defaults:  # one table of nodes and edges, pairs or neighbors
+        others = dict.fromkeys(("right", "neighbor"), own_id.shift())
+        frame = frame.tail(3000).with_columns(**others, left=own_id, contexts=1, distance=1.0)
         frame = frame.with_columns(is_match=True, weight=1.0)
     for n in (1, 4, 30):
         key = pl.format("{} {}", pl.lit(HOSTILE), pl.int_range(pl.len()) % n).alias(HOSTILE)
         named = frame.with_columns(key, o=1)
         if "left" in named.columns:  # an edge needs both ends in its partition
-            named = named.with_columns(right=pl.col(node).shift(n))
+            named = named.with_columns(right=own_id.shift(n), neighbor=own_id.shift(n))
         yield f"{n} names", named, ("--partition-by", f"{HOSTILE},o")
     keys = {f"a rather long name {i}": pl.lit(f"a rather long value {i}") for i in range(12)}
     yield "keys", frame.with_columns(**keys), ("--partition-by", ",".join(keys))
@@ -88,8 +90,9 @@ def test_no_line_is_wider_than_the_terminal(
     for kind, frame, options in inputs(name):
         frame.write_parquet(path)
         command = REPORTS[name].command
-        given = [path if x.endswith(".parquet") else x for x in VARIANT_CALLS[name]]
-        call = (command, *given, *options, *QUICK)
+        given = [path if x.endswith((".parquet", ".csv")) else x for x in VARIANT_CALLS[name]]
+        missing = ("--missing", "drop") if "--pairs" in given else ()
+        call = (command, *given, *missing, *options, *QUICK)
         table, _ = noted(*call)
         wide = [line for line in table.splitlines() if width_of(line) > columns]
         assert wide == [], kind

@@ -442,6 +442,7 @@ def no_matrices() -> dict[str, pl.DataFrame]:
         lists[row][place] = value
         return frame.with_columns(vector=pl.Series(lists))
 
+    is_first = pl.int_range(pl.len()) == 0
     zero = frame["vector"][0].arg_min()
     assert zero is not None
     near = int(frame["vector"][0].arg_sort()[1])
@@ -456,6 +457,10 @@ def no_matrices() -> dict[str, pl.DataFrame]:
         "a row without a zero": changed(0, zero, 0.5),
         "a negative number": changed(0, zero, -0.5),
         "not symmetric": changed(0, (zero + 1) % 12, 7.5),
+        "a longer vector without a cluster": frame.with_columns(
+            cluster=pl.when(is_first).then(None).otherwise("cluster"),
+            vector=pl.when(is_first).then(pl.concat_list(x, pl.lit(5.0))).otherwise(x),
+        ),
         "other sums": changed(0, near, frame["vector"][0][near] / 2),
         "other maxima": frame.with_columns(vector=pl.Series(other.tolist())),
         "counts": frame.with_columns(vector=pl.Series(counts.tolist())),
