@@ -372,6 +372,8 @@ def test_types_of_ids(dtype: Any, rows_per_block: int, monkeypatch: pytest.Monke
     r = np.random.default_rng(3)
     left, right = r.integers(0, 128, 900), r.integers(0, 128, 900)
     clusters = [int(c) if c else None for c in r.integers(0, 5, 128)]
+    # The lowest and the highest ends are in no cluster.
+    clusters[:3] = clusters[-3:] = [None] * 3
     rows = pl.DataFrame({"left": left, "right": right, "d": r.integers(0, 9, 900) / 4})
     wanted = Neighborhoods(points_of(clusters), rows).report()
     ids = pl.Series(names, dtype=pl.Int128).cast(dtype)
