@@ -112,8 +112,10 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     title = f"{options.ids:,} ids with {NEIGHBORS} neighbors each, in Parquet files."
+    if "DuckDB" in options.engines:
+        title += f" memory_limit of DuckDB: {options.memory_limit}."
     lines = [
-        f"{title} memory_limit of DuckDB: {options.memory_limit}.",
+        title,
         "",
         "| engine | columns | seconds | CPU seconds | largest MB |",
         "|---|---|---:|---:|---:|",

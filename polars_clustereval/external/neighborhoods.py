@@ -205,7 +205,7 @@ def _tail(statistic: pl.Expr) -> pl.Expr:
     return case.map_batches(_tails_of, return_dtype=pl.Float64, is_elementwise=True)
 
 
-def _sum_terms() -> Terms:
+def _node_sum_terms() -> Terms:
     """Return sums over nodes, which are exact and can be added."""
     k, p_value = pl.col("n_neighbors"), pl.col("kbet_p_value")
     accepted = (p_value >= _KBET_ALPHA).cast(pl.Float64)
@@ -222,8 +222,8 @@ def _sum_terms() -> Terms:
     }
 
 
-def _mean_terms() -> Terms:
-    """Return the means of scores, from the sums of _sum_terms over groups.
+def _node_mean_terms() -> Terms:
+    """Return the means of scores, from the sums of _node_sum_terms over groups.
 
     wcnn is the share of all neighbors that are in the cluster of their node.
     """
@@ -244,7 +244,7 @@ def _mean_terms() -> Terms:
 
 def _add_sums() -> Terms:
     """Return the sums over groups of nodes, from those of smaller groups."""
-    names = dict.fromkeys(_sum_terms(), pl.Expr.sum) | {"most_neighbors": pl.Expr.max}
+    names = dict.fromkeys(_node_sum_terms(), pl.Expr.sum) | {"most_neighbors": pl.Expr.max}
     return {name: add(pl.col(name)) for name, add in names.items()}
 
 
@@ -290,7 +290,7 @@ def _sort_neighbors(rows: pl.DataFrame) -> pl.DataFrame:
 class _Scores:
     """The scores of the blocks of neighbors, with a frame per block in each list.
 
-    `samples` has the rows of the nodes, `sums` those of _sum_terms by cluster, `dropped` the
+    `samples` has the rows of the nodes, `sums` those of _node_sum_terms by cluster, `dropped` the
     numbers of rows without a cluster, and `nearest` the smallest distances between clusters.
     """
 
@@ -412,7 +412,7 @@ class _Neighborhoods:
             nodes = self.score_block(rows, first, stop, found, has_lists=has_lists)
             lost_counts = _count_nodes(lost["node"].to_numpy(), first, stop)
             nodes = nodes.with_columns(n_dropped_neighbors=pl.Series(lost_counts, dtype=pl.Int64))
-            found.sums.append(nodes.group_by("cluster_no").agg(**_sum_terms()))
+            found.sums.append(nodes.group_by("cluster_no").agg(**_node_sum_terms()))
             if has_samples:
                 found.samples.append(nodes)
         if not n_joined:
@@ -523,13 +523,13 @@ class _Neighborhoods:
         return lists.select(*by, dunn_owa=pl.when(pl.col("d").list.len() > 0).then(owa))
 
     def cluster_sums(self, found: _Scores) -> pl.LazyFrame:
-        """Return one row per cluster: its columns in _Nodes, and the sums of _sum_terms."""
+        """Return one row per cluster: its columns in _Nodes, and the sums of _node_sum_terms."""
         sums = pl.concat(found.sums).lazy().group_by("cluster_no").agg(**_add_sums())
         return join_small(self.nodes.clusters.lazy(), ["cluster_no"], sums)
 
     def cluster_rows(self, found: _Scores) -> pl.LazyFrame:
         """Return one row per cluster, with the sums and the columns of neighborhood_clusters."""
-        rows = self.cluster_sums(found).with_columns(**_mean_terms())
+        rows = self.cluster_sums(found).with_columns(**_node_mean_terms())
         if found.edges is None:
             return rows.with_columns(largest_component_share=pl.lit(None, pl.Float64))
         n_components, largest = found.edges.components()
@@ -569,7 +569,7 @@ class _Neighborhoods:
             "mean_component_share": pl.col("largest_component_share").mean(),
             "cvnn_separation": (1 - pl.col("neighbor_purity")).max(),
         }
-        sums = aggregate_by(clusters, by, _add_sums() | shares).with_columns(**_mean_terms())
+        sums = aggregate_by(clusters, by, _add_sums() | shares).with_columns(**_node_mean_terms())
         counts = self.nodes.counts.lazy()
         dropped = sum_by(
             pl.concat(found.dropped).lazy(),

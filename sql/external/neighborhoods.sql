@@ -654,9 +654,9 @@ CREATE OR REPLACE MACRO clustereval._neighborhood_row_counts(
 -- columns id and cluster, neighbors a table with the columns left, an id, and right, its neighbor,
 -- and distance, a number >= 0; without it, the scores that need distances are NULL. partition_by is
 -- a column of both tables. noise and noise_as are those of graph_report. perplexity is that of
--- lisi, by default a third of the number k of neighbors; then lisi is NULL if k < 6. kbet_p_value is
--- NULL if no k neighbors could be rejected: if the largest statistic, k (n / m - 1) if the smallest
--- of the clusters has m of n ids, does not have a p-value below 0.05.
+-- lisi, by default a third of the number k of neighbors; then lisi is NULL if k < 6. kbet_p_value
+-- is NULL if no k neighbors could be rejected: if the largest statistic, k (n / m - 1) if the
+-- smallest of the clusters has m of n ids, does not have a p-value below 0.05.
 -- Examples:
 --   FROM clustereval.neighborhood_samples(people, id, cluster, nearest, id_l, id_r, distance := d);
 CREATE OR REPLACE MACRO clustereval.neighborhood_samples(
@@ -699,8 +699,8 @@ CREATE OR REPLACE MACRO clustereval.neighborhood_samples(
   ORDER BY one.partition_key ASC NULLS LAST, one.id ASC NULLS LAST;
 
 -- Scores of the nearest neighbors, one row per cluster: cluster, n, n_neighbors,
--- n_without_neighbors, the means of the scores in neighborhood_samples, kbet_acceptance_rate (of the
--- ids with a p-value), n_components and largest_component_share. The parameters are those of
+-- n_without_neighbors, the means of the scores in neighborhood_samples, kbet_acceptance_rate (of
+-- the ids with a p-value), n_components and largest_component_share. The parameters are those of
 -- neighborhood_samples. Noise that counts as singletons gets no rows.
 -- Examples:
 --   FROM clustereval.neighborhood_clusters(people, id, cluster, nearest, id_l, id_r);

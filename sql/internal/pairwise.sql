@@ -34,8 +34,8 @@ CREATE OR REPLACE MACRO clustereval._check_max_points(n, max_points) AS
       'max_points: expected at most ', CAST(max_points AS BIGINT), ' points in a partition, got ',
       n, ' (', clustereval._count_pairs(n), ' pairs, about ',
       CAST(clustereval._count_pairs(n) AS HUGEINT) // 10000 + 1,
-      ' MB in DuckDB); raise max_points, take a sample, or for connectivity alone, pass the result ',
-      'of nearest_neighbors to neighborhood_report'
+      ' MB in DuckDB); raise max_points, take a sample, or for connectivity alone, pass the ',
+      'result of nearest_neighbors to neighborhood_report'
     ))
     ELSE TRUE
   END;

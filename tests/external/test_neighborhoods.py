@@ -268,6 +268,24 @@ def neighborhoods(draw: st.DrawFn) -> tuple[list[tuple[int, int | None]], list[A
     return list(enumerate(clusters)), draw(st.permutations(rows))
 
 
+def test_ties_in_rows_sorted_by_distance(engine: Engine) -> None:
+    """Rows as those of an index: by id and distance, but equal distances in any order."""
+    rows = neighbors_of([(0, 2, 1.0), (0, 1, 1.0), (1, 0, 2.0)])
+    [row, *_] = ask(engine, "neighborhood_samples", points_of([0, 0, 1]), rows)
+    assert (row["connectivity"], row["normalized_connectivity"]) == (0.5, pytest.approx(1 / 3))
+
+
+@pytest.mark.gate
+def test_components_of_long_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of chains that continue in later blocks, and from high to low ids."""
+    monkeypatch.setattr(blocks, "_ROWS_PER_BLOCK", 700)
+    n = 5000
+    step = [(i, i + 1, 1.0) for i in range(n - 1) if i % 1000 != 500]
+    for rows in (neighbors_of(step), neighbors_of((j, i, d) for i, j, d in step)):
+        [row] = ask(make("polars"), "neighborhood_clusters", points_of([1] * n), rows)
+        assert (row["n_components"], row["largest_component_share"]) == (6, 0.2)
+
+
 NOISES = (None, "cluster", "drop", "singletons")
 
 
@@ -354,6 +372,8 @@ def test_types_of_ids(dtype: Any, rows_per_block: int, monkeypatch: pytest.Monke
     r = np.random.default_rng(3)
     left, right = r.integers(0, 128, 900), r.integers(0, 128, 900)
     clusters = [int(c) if c else None for c in r.integers(0, 5, 128)]
+    # The lowest and the highest ends are in no cluster.
+    clusters[:3] = clusters[-3:] = [None] * 3
     rows = pl.DataFrame({"left": left, "right": right, "d": r.integers(0, 9, 900) / 4})
     wanted = Neighborhoods(points_of(clusters), rows).report()
     ids = pl.Series(names, dtype=pl.Int128).cast(dtype)

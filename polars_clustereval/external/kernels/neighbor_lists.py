@@ -28,7 +28,7 @@ _ENTROPY_TOLERANCE = 1e-14
 # The number of neighbors that a thread processes together.
 _NEIGHBORS_PER_THREAD = 500_000
 # A pair of nodes is packed into one number, low * 2^32 + high, which is fast to sort.
-_BITS, _LOWER = np.uint64(32), np.uint64(2**32 - 1)
+_NODE_BITS, _NODE_MASK = np.uint64(32), np.uint64(2**32 - 1)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -49,12 +49,12 @@ class NodeClusters(NamedTuple):
 
 def pack(one: Nodes, two: Nodes) -> NDArray[np.uint64]:
     """Return the pairs of nodes as numbers one * 2^32 + two."""
-    return np.asarray((one.astype(np.uint64) << _BITS) | two)
+    return np.asarray((one.astype(np.uint64) << _NODE_BITS) | two)
 
 
 def first_of(pairs: NDArray[np.uint64]) -> Nodes:
     """Return the first nodes of packed pairs."""
-    return (pairs >> _BITS).astype(np.uint32)
+    return (pairs >> _NODE_BITS).astype(np.uint32)
 
 
 class EdgeCounts:
@@ -77,10 +77,10 @@ class EdgeCounts:
         """Count the pairs of a block, whose nodes are below `stop`."""
         pairs = pack(np.minimum(nodes, neighbors), np.maximum(nodes, neighbors))
         pairs = np.concatenate([self._waiting, pairs])
-        is_ready = (pairs & _LOWER) < stop
+        is_ready = (pairs & _NODE_MASK) < stop
         self._waiting, pairs = pairs[~is_ready], np.sort(pairs[is_ready])
         pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])[: pairs.size]]
-        low, high = (pairs >> _BITS).astype(np.int64), (pairs & _LOWER).astype(np.int64)
+        low, high = (pairs >> _NODE_BITS).astype(np.int64), (pairs & _NODE_MASK).astype(np.int64)
         one, two = self.clusters.numbers[low], self.clusters.numbers[high]
         is_inner = one == two
         size = self.n_inner.size

@@ -28,7 +28,11 @@ def join_parts(part: Integers, low: Integers, high: Integers) -> None:
         part[low], part[high] = one, two
         differ = one != two
         low, high = one[differ], two[differ]
-        np.minimum.at(part, np.maximum(low, high), np.minimum(low, high))
+        joined = np.maximum(low, high)
+        np.minimum.at(part, joined, np.minimum(low, high))
+        # Long chains are halved in each step.
+        while not np.array_equal(lower := part[part[joined]], part[joined]):
+            part[joined] = lower
 
 
 def label_parts(low: Integers, high: Integers, n: int) -> Integers:
