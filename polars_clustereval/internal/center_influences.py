@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .centroids import Points
-    from .kernels.arrays import Booleans, Floats, Integers
+    from .kernels.arrays import Floats, Integers
 
 #: The scores that have influences, in the order of CenterInfluences.of_points.
 INFLUENCED = ("simplified_silhouette", "calinski_harabasz_score")
@@ -45,7 +45,6 @@ class _PlacedPoints(NamedTuple):
     b: Floats
     neighbor: Integers
     silhouette: Floats
-    is_alone: Booleans
 
 
 class CenterInfluences:
@@ -89,9 +88,7 @@ class CenterInfluences:
             means = simplified_means(y, own, sizes, part.centers, self._distance, "nearest")
             a, b = means.a_lower, means.b_lower
             silhouette, _ = means.silhouettes(sizes[own])
-            yield _PlacedPoints(
-                rows, place, y, own, a, b, means.neighbor, silhouette, sizes[own] == 1
-            )
+            yield _PlacedPoints(rows, place, y, own, a, b, means.neighbor, silhouette)
 
     def add(self, x: Floats, numbers: Integers) -> None:
         """Add points to the derivatives of the silhouettes with respect to the centers."""
@@ -114,8 +111,7 @@ class CenterInfluences:
         a, b = part.a, part.b
         slopes = np.where(a < b, [-1 / b, a / b / b], [-b / a / a, 1 / a])
         pulls = 2 * slopes if self._distance.name == "sqeuclidean" else slopes / [a, b]
-        counts = ([a, b] > 1e-9 * np.maximum(a, b)) & ~part.is_alone
-        pulls = np.where(counts, pulls, 0.0)
+        pulls = np.where([a, b] > 1e-9 * np.maximum(a, b), pulls, 0.0)
         return pulls[0], pulls[1]
 
     def of_points(self, x: Floats, numbers: Integers) -> Floats:

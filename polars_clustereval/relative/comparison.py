@@ -660,7 +660,8 @@ def _compare(
         scoped = _add_point_scores(scoped, of_points.scores.lazy(), list(table.keys))
         ranks = collect_now(_rank(scoped, keys)).lazy()
         errors = _errors_to_best(profiles, ranks, table, report)
-        errors = pl.concat([errors, _point_errors_to_best(of_points, ranks)], how="vertical")
+        if of_points.n_runs > 1 and not of_points.totals.is_empty():
+            errors = pl.concat([errors, _point_errors_to_best(of_points, ranks)])
     found = _add_limits(ranks, errors, [*keys, "run_no"], margin)
     found = join_partitions(found, keys, _count_rows(profiles)).with_columns(
         coverage=ratio(pl.col("n"), pl.coalesce("n_points", "n_rows"))

@@ -42,7 +42,6 @@ CREATE OR REPLACE MACRO clustereval._center_slopes(
         }
       ]) AS term
     FROM query_table(silhouettes)
-    WHERE cluster_size > 1
   ),
   totals AS (
     SELECT term['target'] AS number, clustereval._compensated_sum(term['pull']) AS pull

@@ -364,6 +364,18 @@ def test_both_sides_on_many_rows(dims: int, offset: float) -> None:
     assert wanted[1]["calinski_harabasz_score_lower"] is not None
 
 
+@pytest.mark.gate
+def test_both_sides_on_clusters_of_one_point() -> None:
+    """The silhouette of such a point is 0, wherever the centers are."""
+    points = make_points(60, 16).with_columns(
+        fine=pl.when(pl.int_range(60) > 0).then("fine").otherwise(9),
+        noisy=pl.when(pl.int_range(60) > 1).then("noisy").otherwise(pl.int_range(60) + 8),
+    )
+    sides = [of_points(engines.make(name), points, RUNS) for name in ("duckdb", "polars")]
+    assert_close(*sides)
+    assert sides[0][1]["simplified_silhouette_lower"] is not None
+
+
 def test_a_lazy_frame_is_read_when_it_is_collected() -> None:
     readings = 0
 
