@@ -247,10 +247,8 @@ def count_unlabeled(table: ContingencyTable) -> pl.LazyFrame:
 
     The groups of `table` without a label must have kept their cluster.
     """
-    terms = {
-        "n_unlabeled": pl.when(pl.col("label").is_null()).then("n_dropped").otherwise(0),
-        "n_labeled": pl.col("n") * pl.col("copies"),
-    }
+    # With a cluster, a row is dropped because it has no label.
+    terms = {"n_unlabeled": pl.col("n_dropped"), "n_labeled": pl.col("n") * pl.col("copies")}
     groups = table.groups.filter(pl.col("cluster").is_not_null())
     clusters = sum_by(groups, [*table.keys, "cluster"], terms).filter(pl.col("n_labeled") > 0)
     return table.sum_by_partition(clusters, {"n_unlabeled": pl.col("n_unlabeled")})

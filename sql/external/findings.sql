@@ -83,9 +83,8 @@ CREATE OR REPLACE MACRO clustereval._is_fraction(label) AS
 -- One row per partition: n_unlabeled, the rows without a label in clusters with labeled rows.
 CREATE OR REPLACE MACRO clustereval._unlabeled_rows(groups) AS TABLE
   WITH clusters AS (
-    SELECT
-      partition_key, cluster,
-      SUM(CASE WHEN label IS NULL THEN n_dropped ELSE 0 END) AS n_unlabeled
+    -- With a cluster, a row is dropped because it has no label.
+    SELECT partition_key, cluster, SUM(n_dropped) AS n_unlabeled
     FROM query_table(groups)
     WHERE cluster IS NOT NULL
     GROUP BY partition_key, cluster

@@ -282,6 +282,11 @@ def test_clusters_in_which_rows_have_no_label(engine: Engine, n: int, severity: 
     assert [tuple(x.values()) for x in found] == ([row] if severity else [])
 
 
+def test_a_tenth_of_the_rows_without_a_label(engine: Engine) -> None:
+    [row] = only(label_findings(engine, [*CLEAN[2:], (None, 5), (None, 5)]), "sparse_labels")
+    assert (row["severity"], row["value"]) == ("warning", 0.1)
+
+
 def test_noise_is_no_cluster_with_labels(engine: Engine) -> None:
     """Unless noise is one cluster. Weights count as rows."""
     rows: list[Pair] = [*CLEAN, (0, -1), *[(None, -1)] * 9]

@@ -363,9 +363,11 @@ def test_pairs_with_the_column_hold_for_their_partition(engine: Engine) -> None:
 def test_pairs_with_one_of_two_columns(engine: Engine) -> None:
     labels = LABELS.with_columns(day=pl.Series([1, 2, 1], dtype=pl.Int32))
     by = ["run", "day"]
-    found = ask(engine, TWO_RUNS, labels, partition_by=by)
-    assert [(row["run"], row["day"]) for row in found] == [("a", 1), ("b", 1), (None, 2)]
-    assert counts(found) == [(2, 0, 0, 0), (0, 0, 1, 0), (0, 1, 0, 0)]
+    later = TWO_RUNS.filter(run="a").with_columns(day=pl.lit(2), cluster=pl.lit(0, pl.Int64))
+    found = ask(engine, pl.concat([TWO_RUNS, later]), labels, partition_by=by)
+    assert [(row["run"], row["day"]) for row in found] == [("a", 1), ("a", 2), ("b", 1), (None, 2)]
+    assert counts(found) == [(2, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 1, 0, 0)]
+    assert [row["n_duplicate_pairs"] for row in found] == [0] * 4
 
 
 def test_types_of_partitions(engine: Engine) -> None:
@@ -542,11 +544,16 @@ def test_rows_of_a_pair_that_differ(engine: Engine) -> None:
     words = "is_match: expected one label per pair, got different ones for the ids 0 and 1; leave"
     with fails(engine, words):
         ask(engine, GOOD[0], pairs, weight="w")
-    same = pairs.with_columns(is_match=True)
+    later = pl.when(pl.col("left") + pl.col("right") == 1).then(True).otherwise("is_match")
     with fails(
-        engine, "weight: expected one weight per pair, got different ones for the ids 0 and"
+        engine, "is_match: expected one label per pair, got different ones for the ids 1 and"
     ):
-        ask(engine, GOOD[0], same, weight="w")
+        ask(engine, GOOD[0], pairs.with_columns(is_match=later), weight="w")
+    words = "weight: expected one weight per pair, got different ones for the ids 0 and 1"
+    for label in (True, False):
+        same = pairs.with_columns(is_match=pl.lit(label))
+        with fails(engine, words):
+            ask(engine, GOOD[0], same, weight="w")
     assert ask(engine, GOOD[0], same)[0]["n_duplicate_pairs"] == 2
     missing = pl.when(pl.col("left") < pl.col("right")).then("is_match").alias("is_match")
     assert ask(engine, GOOD[0], pairs.with_columns(missing))[0]["n_pairs"] == 2
