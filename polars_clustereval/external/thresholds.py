@@ -228,7 +228,7 @@ def _sums_at_thresholds(
     )
 
 
-def _add_sums(rows: pl.LazyFrame) -> pl.LazyFrame:
+def _add_score_sums(rows: pl.LazyFrame) -> pl.LazyFrame:
     """Return the rows of _sums_at_thresholds, joined with _totals, with the sums of the scores."""
     row = pl.col
     found = rows.with_columns(
@@ -352,7 +352,7 @@ def threshold_report(
     labels = groups.agg(label_size=pl.len().cast(pl.Int64)).with_row_index("label_no")
     labels = labels.with_columns(pl.col("label_no").cast(pl.Int64)).cache()
     sums = _sums_at_thresholds(graph, labels, asked)
-    sums = _add_sums(join_partitions(sums, by, _totals(graph, labels)))
+    sums = _add_score_sums(join_partitions(sums, by, _totals(graph, labels)))
     scores = pair_scores(pl.col) | matching_scores(pl.col) | information_scores(pl.col)
     has_labels = pl.col("total") > 0
     found = sums.select(

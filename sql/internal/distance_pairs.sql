@@ -73,7 +73,7 @@ CREATE OR REPLACE MACRO clustereval._pair_rows(
   SELECT
     partition_by AS __ce_partition, "left" AS __ce_one, "right" AS __ce_other,
     TRY_CAST(distance AS DOUBLE) AS __ce_distance
-  FROM query_table(pairs)
+  FROM query_table(clustereval._check_table_name(pairs))
   UNION ALL
   SELECT partition_by, id, id, 0.0 FROM query_table(tbl) WHERE FALSE;
 

@@ -274,6 +274,7 @@ _DRIFT_REPORT = Report(
         *("adjusted_rand_score", "population_stability_index"),
     ),
     readings=("adjusted_rand_score",),
+    is_whole=True,
 )
 
 RUNS = (
