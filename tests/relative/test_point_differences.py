@@ -224,6 +224,7 @@ def test_partitions_and_the_long_form(engine: Engine) -> None:
         for part in (0, 1)
         for row in of_points(engine, points.filter(part=part), RUNS)
     ]
+    assert wanted[1]["simplified_silhouette_lower"] is not None
     assert_close(found, wanted)
     long = {"id": "id", "run": "run"}
     labeled = points.with_columns(label=pl.lit(1))
