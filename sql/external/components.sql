@@ -24,8 +24,8 @@ CREATE OR REPLACE MACRO clustereval._check_compared_weight(x) AS
 
 -- One row per row of the table tbl: partition_key; id; label; node, its number in the order of
 -- partitions and ids; and partition_no, the lowest number of its partition. Raises an error if an
--- id is NULL or has several rows. is_compared: see _check_graph_columns. Two parts of the union have
--- no rows; see _graph_ids.
+-- id is NULL or has several rows. is_compared: see _check_graph_columns. Two parts of the union
+-- have no rows; see _graph_ids.
 CREATE OR REPLACE MACRO clustereval._edge_nodes(
   tbl, id, label, edges, "left", "right", weight, partition_by, is_compared
 ) AS TABLE
