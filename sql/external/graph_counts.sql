@@ -243,9 +243,9 @@ CREATE OR REPLACE MACRO clustereval._graph_nodes(ids, noise_as) AS TABLE
     ON number.partition_key IS NOT DISTINCT FROM member.partition_key
     AND number.cluster = member.cluster;
 
--- One row per edge whose rows have a weight of at least threshold: partition_key; low and high, the numbers of its nodes; low_cluster and
--- high_cluster; weight; and n_rows, its rows. All rows with an end in no cluster are one row per
--- partition, with low NULL and such an end (stranger).
+-- One row per edge whose rows have a weight of at least threshold: partition_key; low and high, the
+-- numbers of its nodes; low_cluster and high_cluster; weight; and n_rows, its rows. All rows with
+-- an end in no cluster are one row per partition, with low NULL and such an end (stranger).
 CREATE OR REPLACE MACRO clustereval._graph_edges(
   nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by
 ) AS TABLE
