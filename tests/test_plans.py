@@ -230,7 +230,7 @@ CALLS = [
     PolarsCall("internal_report", COSINE, ["ssw"], 2, 2, 24),
     PolarsCall("internal_report", COSINE, [], 2, 2, 25),
     # One reading is of the meanings of the scores.
-    PolarsCall("internal_summary", {}, [], 3, 2, 17),
+    PolarsCall("internal_summary", {}, [], 3, 3, 17),
     PolarsCall("internal_cluster_report", {}, [], 3, 2, 25),
     PolarsCall("centroids", {}, [], 3, 1, 25),
     PolarsCall("neighbor_report", {}, [], 3, 2, 49),

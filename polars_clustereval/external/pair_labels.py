@@ -329,9 +329,9 @@ def pair_label_report(
           not.
         - fn, tn: the weight of the labeled pairs in different clusters that are a match, and that
           are not.
-        - pair_precision (range [0, 1], best high): tp / (tp + fp).
-        - pair_recall (range [0, 1], best high): tp / (tp + fn).
-        - pair_f_score (range [0, 1], best high): 2 tp / (2 tp + fp + fn).
+        - pair_precision (range [0, 1], best 1): tp / (tp + fp).
+        - pair_recall (range [0, 1], best 1): tp / (tp + fn).
+        - pair_f_score (range [0, 1], best 1): 2 tp / (2 tp + fp + fn).
         - pair_precision_lower, pair_precision_upper, pair_recall_lower, pair_recall_upper,
           pair_f_score_lower, pair_f_score_upper: the limits of the interval of each score.
 

@@ -294,14 +294,16 @@ def _show_comparison(rows: pl.DataFrame, others: Sequence[str]) -> pl.DataFrame:
     """
     columns: list[Any] = ["n", "coverage", pl.col("n_clusters").alias("clusters")]
     scores = [x.removesuffix("_common") for x in rows.columns if x.endswith("_common")]
+    by = "adjusted_rand_score" if rows["adjusted_rand_score"].count() else "simplified_silhouette"
+    # The table has no room for more differences.
+    compared = (by, "adjusted_mutual_info_score")
     for name in scores:
         if name == "n" or not rows[name].count():
             continue
         columns += [name, *(x for x in others if x == f"{name}_common")]
-        if f"{name}_lower" in rows.columns and rows[f"{name}_lower"].count():
+        if name in compared and rows[f"{name}_lower"].count():
             limits = [f"{name}_{x}" for x in ("difference", "lower", "upper")]
             columns.append(pl.struct(limits).alias(f"{name.removesuffix('_score')}_difference"))
-    by = "adjusted_rand_score" if rows["adjusted_rand_score"].count() else "simplified_silhouette"
     upper, is_first = pl.col(f"{by}_upper"), pl.int_range(pl.len()) == 0
     is_worse = upper < 0
     n_worse = is_worse.sum()

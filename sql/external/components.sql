@@ -30,20 +30,22 @@ CREATE OR REPLACE MACRO clustereval._edge_nodes(
   tbl, id, label, edges, "left", "right", weight, partition_by, is_compared
 ) AS TABLE
   WITH __ce_checked AS (
-    SELECT valid AND (
-      SELECT clustereval._check_columns(TRUE, [clustereval._given_column('label', label)])
-      FROM query_table(tbl)
-      WHERE FALSE
-    ) AS valid
+    SELECT valid
     FROM clustereval._check_graph_columns(
       tbl, id, id, edges, "left", "right", weight, partition_by, NULL, 'weight', 'edges',
       is_compared, weight_range := 'finite numbers'
     )
   ),
+  __ce_labels AS (
+    SELECT
+      clustereval._check_columns(TRUE, [clustereval._given_column('label', label)]) AS __ce_valid
+    FROM query_table(tbl)
+    WHERE FALSE
+  ),
   __ce_rows AS (
     SELECT partition_by AS __ce_partition, id AS __ce_id, label AS __ce_label
     FROM query_table(tbl)
-    WHERE (SELECT valid FROM __ce_checked)
+    WHERE (SELECT valid FROM __ce_checked) AND (SELECT __ce_valid FROM __ce_labels)
     UNION ALL
     SELECT partition_by, "left", NULL FROM query_table(edges) WHERE FALSE
     UNION ALL

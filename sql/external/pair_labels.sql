@@ -88,6 +88,10 @@ CREATE OR REPLACE MACRO clustereval._pairs_of_partitions(
   ),
   -- Within LATERAL, a column of tbl would hide a table of its name.
   __ce_labels AS (SELECT * FROM query_table(pairs)),
+  __ce_columns AS (
+    SELECT valid
+    FROM clustereval._check_label_columns(pairs, "left", "right", is_match, weight)
+  ),
   __ce_keys AS (
     SELECT partition_by AS __ce_mine, __ce_pair.__ce_theirs
     FROM __ce_rows
@@ -109,10 +113,7 @@ CREATE OR REPLACE MACRO clustereval._pairs_of_partitions(
         ELSE TRUE
       END AS __ce_valid
     FROM __ce_keys
-    HAVING (
-      SELECT valid
-      FROM clustereval._check_label_columns(pairs, "left", "right", is_match, weight)
-    )
+    HAVING (SELECT valid FROM __ce_columns)
   ),
   __ce_parts AS (
     SELECT *, partition_by AS __ce_key FROM __ce_rows
@@ -159,23 +160,23 @@ CREATE OR REPLACE MACRO clustereval._labeled_pairs(nodes, tbl, id, ends, partiti
   ),
   joined AS (
     SELECT
-      ends.__ce_partition AS partition_key,
+      entry.__ce_partition AS partition_key,
       CASE WHEN two.node IS NOT NULL THEN one.node END AS one_node,
       CASE WHEN one.node IS NOT NULL THEN two.node END AS two_node,
       one.cluster_no = two.cluster_no AS is_linked,
-      ends.__ce_label AS label,
-      ends.__ce_times AS times,
+      entry.__ce_label AS label,
+      entry.__ce_times AS times,
       LEAST(
-        CASE WHEN one.node IS NULL THEN CAST(ends.__ce_one AS VARCHAR) END,
-        CASE WHEN two.node IS NULL THEN CAST(ends.__ce_two AS VARCHAR) END
+        CASE WHEN one.node IS NULL THEN CAST(entry.__ce_one AS VARCHAR) END,
+        CASE WHEN two.node IS NULL THEN CAST(entry.__ce_two AS VARCHAR) END
       ) AS stranger
-    FROM __ce_ends AS ends
+    FROM __ce_ends AS entry
     LEFT JOIN query_table(nodes) AS one
-      ON one.partition_key IS NOT DISTINCT FROM ends.__ce_partition
-      AND one.id = ends.__ce_one
+      ON one.partition_key IS NOT DISTINCT FROM entry.__ce_partition
+      AND one.id = entry.__ce_one
     LEFT JOIN query_table(nodes) AS two
-      ON two.partition_key IS NOT DISTINCT FROM ends.__ce_partition
-      AND two.id = ends.__ce_two
+      ON two.partition_key IS NOT DISTINCT FROM entry.__ce_partition
+      AND two.id = entry.__ce_two
   )
   SELECT
     partition_key,

@@ -81,13 +81,13 @@ CREATE OR REPLACE MACRO clustereval._center_influences(
 ) AS TABLE
   WITH centers AS MATERIALIZED (
     SELECT
-      own.number, total.silhouette, total.overall_center, slopes.slope, slopes.height,
+      own.number, total.silhouette, total.overall_center, pull.slope, pull.height,
       CAST(total.n - total.n_clusters AS DOUBLE) / (total.n_clusters - 1) * total.n
         / NULLIF(total.ssw, 0) AS factor,
       1.0 + total.ssb / NULLIF(total.ssw, 0) AS share
     FROM query_table(clusters) AS own
     JOIN query_table(totals) AS total ON total.partition_no = own.partition_no
-    LEFT JOIN query_table(slopes) AS slopes ON slopes.number = own.number
+    LEFT JOIN query_table(slopes) AS pull ON pull.number = own.number
   )
   SELECT
     own.row_no, own.partition_no,

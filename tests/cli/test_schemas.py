@@ -36,6 +36,8 @@ ALSO_VALID = {
     # From a table of distances, the columns are the same.
     **{name: [f"{name}-pairs"] for name in ("silhouette", "samples", "dunn", "pairwise")},
     **{f"{name}-pairs": [name] for name in ("silhouette", "samples", "dunn", "pairwise")},
+    # Its columns are those of the user.
+    "components": ["graph-nodes", "neighborhood-samples", "samples", "samples-pairs"],
 }
 SMALL = pl.DataFrame(
     {

@@ -162,6 +162,10 @@ def edges_of_codes(n_values: int) -> pl.DataFrame:
     return frame.filter(pl.col("run") < n_values).with_columns(pl.all() % n_values)
 
 
+def weighted_edges(n_values: int) -> pl.DataFrame:
+    return edges_of_codes(n_values).with_columns(weight=(pl.col("left") + pl.col("run")) / 4)
+
+
 def pairs_of_codes(n_values: int) -> pl.DataFrame:
     """The distances of the eight ids of each run, both ways."""
     pairs = [
@@ -222,7 +226,7 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
             *(rows, "id", "cluster", pairs_of_codes(n_values), "left", "right", "distance"),
         ),
         "neighbors": (rows, "id", "cluster", edges_of_codes(n_values), "left", "right"),
-        "edges": (rows, "id", edges_of_codes(n_values), "left", "right", "left"),
+        "edges": (rows, "id", weighted_edges(n_values), "left", "right", "weight"),
         "pair labels": (
             *(rows, "id", "cluster", labels_of_codes(n_values), "left", "right", "is_match"),
         ),
