@@ -512,7 +512,7 @@ class _Neighborhoods:
         It is the weighted mean of the 15 smallest distances between neighbors in different
         clusters, with the weights of SMin:5 in genieclust.
         """
-        by, d = list(self.keys), pl.col("d").bottom_k(15).sort()
+        by, d = list(self.keys), pl.col("d").drop_nulls().bottom_k(15).sort()
         rows = pl.concat([self.nodes.clusters.select(by).head(0), *found.nearest], how="diagonal")
         if not found.nearest:
             rows = rows.with_columns(d=pl.lit(None, pl.Float64))
