@@ -594,17 +594,19 @@ def _add_limits(
     ranks: pl.LazyFrame, errors: pl.LazyFrame, by: list[str], margin: pl.Expr
 ) -> pl.LazyFrame:
     """Return `ranks` with the limits of the difference of each score to the best clustering."""
-    errors = errors.select(*by, "metric", margin=margin).cache()
-    for name in (*_LABEL_SCORES, *INFLUENCED):
-        of_score = errors.filter(pl.col("metric") == name).drop("metric")
-        difference = pl.col(f"{name}_difference")
-        limits = {
-            f"{name}_lower": difference - pl.col("margin"),
-            f"{name}_upper": difference + pl.col("margin"),
-        }
-        ranks = ranks.join(of_score, on=by, how="left", nulls_equal=True)
-        ranks = ranks.with_columns(**limits).drop("margin")
-    return ranks
+    scores = (*_LABEL_SCORES, *INFLUENCED)
+    # One join for all scores: the query of the errors is planned for each of its readers.
+    margins = {name: margin.filter(pl.col("metric") == name).first() for name in scores}
+    of_rows = errors.group_by(by).agg(x.alias(f"{name}_margin") for name, x in margins.items())
+    joined = ranks.join(of_rows, on=by, how="left", nulls_equal=True)
+    return joined.with_columns(
+        limit.alias(f"{name}_{side}")
+        for name in scores
+        for side, limit in (
+            ("lower", pl.col(f"{name}_difference") - pl.col(f"{name}_margin")),
+            ("upper", pl.col(f"{name}_difference") + pl.col(f"{name}_margin")),
+        )
+    )
 
 
 def _remark() -> pl.Expr:

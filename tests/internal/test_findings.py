@@ -401,6 +401,7 @@ def matrix_words(n: int) -> str:
     )
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("n", [4, 12, 40])
 def test_rows_of_a_distance_matrix(engine: Engine, n: int) -> None:
     """Lists, arrays or columns, in any order of the rows; what follows from it is not reported."""
