@@ -66,6 +66,8 @@ def doubt_counts(call: Call, result: pl.DataFrame) -> list[str]:
 
     If the report has several partitions, there are only findings on rows left out.
     """
+    if call.report.command == "thresholds":
+        return _doubt_labels_of_ids(result)
     names = ["n", "n_dropped", "n_noise", "n_clusters"]
     if not {*names} <= {*result.columns}:
         return []
@@ -85,6 +87,18 @@ def doubt_counts(call: Call, result: pl.DataFrame) -> list[str]:
     rows = pl.concat(found, how="diagonal_relaxed").filter(is_told).collect()
     texts = rows.filter(pl.col("severity") != "note")["finding"].to_list()
     return [*texts, *_doubt_partitions(result)]
+
+
+def _doubt_labels_of_ids(result: pl.DataFrame) -> list[str]:
+    """Return a note if at least a tenth of the ids have no label, but some have one."""
+    n, n_labeled = pl.col("n"), pl.col("n_labeled")
+    sparse = result.filter(n_labeled > 0, 10 * (n - n_labeled) >= n).sort(n_labeled / n)
+    return [
+        f"{labeled:,} of {whole:,} ids have a label: errors among the others are not seen, so "
+        "precision may be far too high; use entity_resolution_estimates for the clusters of a "
+        "threshold"
+        for labeled, whole in sparse.select(n_labeled, n).head(1).rows()
+    ]
 
 
 def _doubt_partitions(result: pl.DataFrame) -> list[str]:

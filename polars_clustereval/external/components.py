@@ -73,7 +73,9 @@ class EdgeGraph(Graph):
         """The rows, with their number in the order of partitions and ids, node."""
         by = [*self.keys, "id"]
         rows = self.rows.sort(by, nulls_last=True).with_row_index("node")
-        rows = rows.with_columns(pl.col("node").cast(pl.Int64)).cache()
+        # Until the edges are known, each node is a cluster.
+        node = pl.col("node").cast(pl.Int64)
+        rows = rows.with_columns(node, cluster_no=node).cache()
         is_twice = pl.all_horizontal(pl.col(x).eq_missing(pl.col(x).shift()) for x in by)
         is_twice &= pl.col("node") > 0
         facts = rows.select(
@@ -86,15 +88,7 @@ class EdgeGraph(Graph):
     @cached_property
     def links(self) -> pl.LazyFrame:
         """One row per pair of different nodes with an edge: low, high, and weight, the highest."""
-        rows = self.ends
-        for end, number in (("left", "one"), ("right", "two")):
-            nodes = self.nodes.select(*self.keys, "id", "node").rename({"id": end, "node": number})
-            rows = join_small(rows, [*self.keys, end], nodes, how="left")
-        one, two = pl.col("one"), pl.col("two")
-        pair = pl.min_horizontal(one, two).cast(pl.UInt64) * NODES + pl.max_horizontal(one, two)
-        is_whole = one.is_not_null() & two.is_not_null()
-        rows = rows.select(*self.keys, "weight", pair=pl.when(is_whole).then(pair.cast(pl.UInt64)))
-        pairs = rows.group_by("pair").agg(
+        pairs = self.rows_of_pairs.group_by("pair").agg(
             pl.col(list(self.keys)).first(), pl.col("weight").max(), n_rows=pl.len()
         )
         low, high = pl.col("pair") // NODES, pl.col("pair") % NODES

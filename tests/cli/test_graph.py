@@ -279,3 +279,18 @@ def test_thresholds_on_the_terminal(run: Run, fail: Fail) -> None:
     assert "all 19 columns: --format csv" in text
     error = fail("components", MEMBERS, *WEIGHTED[:-2], "--threshold", "2", *QUICK)
     assert "weight: expected the column that thresholds are compared with, got NULL" in error
+
+
+@pytest.mark.parametrize(
+    ("n_labeled", "is_told"), [(34, False), (31, False), (30, True), (0, False)]
+)
+def test_sparse_labels_are_told_beside_thresholds(
+    noted: Noted, tmp_path: Path, n_labeled: int, is_told: bool
+) -> None:
+    """34 ids: from the fourth on that lacks a label, a tenth of them do."""
+    place = pl.int_range(pl.len())
+    nodes = pl.read_parquet(MEMBERS).with_columns(pl.when(place < n_labeled).then("faction"))
+    path = write_input(nodes, tmp_path / "nodes.parquet")
+    _, note = noted("thresholds", path, *WEIGHTED, "--label", "faction", *QUICK)
+    words = f"{n_labeled} of 34 ids have a label: errors among the others are not seen"
+    assert (words in note) == is_told
