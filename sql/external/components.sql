@@ -5,20 +5,6 @@
 --     it.
 
 ---------------------------------------------------------------------------------------------------
--- Options
----------------------------------------------------------------------------------------------------
-
--- x, the weight of an edge that is only compared, as DOUBLE. Raises an error unless it is finite.
-CREATE OR REPLACE MACRO clustereval._check_compared_weight(x) AS
-  CASE
-    WHEN coalesce(isfinite(TRY_CAST(x AS DOUBLE)), FALSE) THEN CAST(x AS DOUBLE)
-    ELSE error(concat(
-      'weight: expected finite numbers, got ', clustereval._show_value(x),
-      '; leave out edges without a weight, or give them one'
-    ))
-  END;
-
----------------------------------------------------------------------------------------------------
 -- Nodes and links
 ---------------------------------------------------------------------------------------------------
 
@@ -88,72 +74,30 @@ CREATE OR REPLACE MACRO clustereval._edge_nodes(
 CREATE OR REPLACE MACRO clustereval._edge_links(
   nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by
 ) AS TABLE
-  WITH __ce_ends AS (
+  -- Until the edges are known, each partition is a cluster.
+  WITH __ce_numbered AS (SELECT *, partition_no AS cluster_no FROM query_table(nodes)),
+  __ce_pairs AS MATERIALIZED (
     SELECT
-      partition_by AS __ce_partition, "left" AS __ce_left, "right" AS __ce_right,
-      CASE
-        WHEN clustereval._is_left_out(weight) THEN 1.0
-        ELSE clustereval._check_compared_weight(weight)
-      END AS __ce_weight
-    FROM query_table(clustereval._check_table_name(edges))
-    UNION ALL
-    SELECT partition_by, id, id, 1.0 FROM query_table(tbl) WHERE FALSE
-  ),
-  joined AS (
-    SELECT
-      one.partition_no, one.node AS one_node, two.node AS two_node,
-      LEAST(
-        CASE WHEN one.node IS NULL THEN CAST(ends.__ce_left AS VARCHAR) END,
-        CASE WHEN two.node IS NULL THEN CAST(ends.__ce_right AS VARCHAR) END
-      ) AS stranger,
-      ends.__ce_weight AS weight
-    FROM __ce_ends AS ends
-    LEFT JOIN query_table(nodes) AS one
-      ON one.partition_key IS NOT DISTINCT FROM ends.__ce_partition
-      AND one.id = ends.__ce_left
-    LEFT JOIN query_table(nodes) AS two
-      ON two.partition_key IS NOT DISTINCT FROM ends.__ce_partition
-      AND two.id = ends.__ce_right
-    WHERE threshold IS NULL OR ends.__ce_weight >= threshold
-  ),
-  ordered AS (
-    SELECT
-      CASE WHEN one_node IS NOT NULL AND two_node IS NOT NULL THEN joined.partition_no END
-        AS partition_no,
-      CASE
-        WHEN one_node IS NOT NULL AND two_node IS NOT NULL THEN LEAST(one_node, two_node)
-      END AS low,
-      CASE
-        WHEN one_node IS NOT NULL AND two_node IS NOT NULL THEN GREATEST(one_node, two_node)
-      END AS high,
-      joined.weight, stranger
-    FROM joined
-  ),
-  pairs AS MATERIALIZED (
-    SELECT
-      ordered.partition_no, low, high, MAX(ordered.weight) AS weight, COUNT(*) AS n_rows,
-      MIN(stranger) AS stranger
-    FROM ordered
-    GROUP BY ordered.partition_no, low, high
+      entry.low_cluster AS partition_no, entry.low, entry.high,
+      MAX(entry.weight) AS weight, COUNT(*) AS n_rows, MIN(entry.stranger) AS stranger
+    FROM clustereval._graph_edge_rows(
+      __ce_numbered, tbl, id, edges, "left", "right", weight, threshold, partition_by,
+      weight_range := 'finite numbers'
+    ) AS entry
+    GROUP BY entry.low_cluster, entry.low, entry.high
   ),
   known AS (SELECT MIN(node.id) AS id FROM query_table(nodes) AS node),
   checked AS (
-    SELECT
-      CASE
-        WHEN COUNT(low) = 0 AND MIN(known.id) IS NOT NULL AND MIN(stranger) IS NOT NULL
-        THEN error(concat(
-          'edges: expected edges between ids of the table, such as ',
-          clustereval._show_value(MIN(known.id)), ', got ', SUM(n_rows), ' edges, each with ',
-          'another end, such as ', MIN(stranger)
-        ))
-        ELSE TRUE
-      END AS valid
-    FROM pairs
+    SELECT clustereval._check_joined(
+      TRUE, COUNT(pair.low), SUM(pair.n_rows), MIN(known.id), MIN(pair.stranger), 'edges',
+      'ids of the table'
+    ) AS valid
+    FROM __ce_pairs AS pair
     CROSS JOIN known
   )
-  SELECT pairs.partition_no, low, high, pairs.weight
-  FROM pairs
-  WHERE low <> high AND (SELECT valid FROM checked);
+  SELECT pair.partition_no, pair.low, pair.high, pair.weight
+  FROM __ce_pairs AS pair
+  WHERE pair.low <> pair.high AND (SELECT valid FROM checked);
 
 -- Both directions of the links (_edge_links), as arcs (see graph_paths.sql), with their weight.
 CREATE OR REPLACE MACRO clustereval._edge_arcs(links) AS TABLE

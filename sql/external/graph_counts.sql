@@ -135,15 +135,35 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
   FROM __ce_node_types AS nodes
   CROSS JOIN __ce_edge_types AS ends;
 
--- x, the weight of an edge, as DOUBLE. Raises an error unless it is a finite number >= 0.
-CREATE OR REPLACE MACRO clustereval._check_edge_weight(x) AS
+-- x, the weight of an edge, as DOUBLE. Raises an error unless it is a finite number, and >= 0 if
+-- weight_range, what the error says that it should be, ends with that.
+CREATE OR REPLACE MACRO clustereval._check_edge_weight(x, weight_range) AS
   CASE
-    WHEN coalesce(TRY_CAST(x AS DOUBLE) >= 0 AND isfinite(TRY_CAST(x AS DOUBLE)), FALSE)
+    WHEN coalesce(
+      isfinite(TRY_CAST(x AS DOUBLE))
+        AND (TRY_CAST(x AS DOUBLE) >= 0 OR NOT ends_with(weight_range, '>= 0')),
+      FALSE
+    )
     THEN CAST(x AS DOUBLE)
     ELSE error(concat(
-      'weight: expected finite numbers >= 0, got ', clustereval._show_value(x),
+      'weight: expected ', weight_range, ', got ', clustereval._show_value(x),
       '; leave out edges without a weight, or give them one'
     ))
+  END;
+
+-- x, any value. Raises an error if none of n rows of a table joins two ids although there are both
+-- an id, known, and an end that is none, stranger. The rows are `table_name`, between `members`.
+CREATE OR REPLACE MACRO clustereval._check_joined(
+  x, n_joined, n, known, stranger, table_name, members
+) AS
+  CASE
+    WHEN n_joined = 0 AND known IS NOT NULL AND stranger IS NOT NULL
+    THEN error(concat(
+      table_name, ': expected ', table_name, ' between ', members, ', such as ',
+      clustereval._show_value(known), ', got ', n, ' ', table_name,
+      ', each with another end, such as ', stranger
+    ))
+    ELSE x
   END;
 
 ---------------------------------------------------------------------------------------------------
@@ -243,18 +263,19 @@ CREATE OR REPLACE MACRO clustereval._graph_nodes(ids, noise_as) AS TABLE
     ON number.partition_key IS NOT DISTINCT FROM member.partition_key
     AND number.cluster = member.cluster;
 
--- One row per edge whose rows have a weight of at least threshold: partition_key; low and high, the
--- numbers of its nodes; low_cluster and high_cluster; weight; and n_rows, its rows. All rows with
--- an end in no cluster are one row per partition, with low NULL and such an end (stranger).
-CREATE OR REPLACE MACRO clustereval._graph_edges(
-  nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by
+-- One row per row of edges whose weight is at least threshold: partition_key; low and high, the
+-- numbers of its nodes; low_cluster and high_cluster; and weight. low is NULL if an end is in no
+-- cluster, which is the stranger.
+CREATE OR REPLACE MACRO clustereval._graph_edge_rows(
+  nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by,
+  weight_range := 'finite numbers >= 0'
 ) AS TABLE
   WITH __ce_ends AS (
     SELECT
       partition_by AS __ce_partition, "left" AS __ce_left, "right" AS __ce_right,
       CASE
         WHEN clustereval._is_left_out(weight) THEN 1.0
-        ELSE clustereval._check_edge_weight(weight)
+        ELSE clustereval._check_edge_weight(weight, weight_range)
       END AS __ce_weight
     FROM query_table(clustereval._check_table_name(edges))
     UNION ALL
@@ -278,36 +299,43 @@ CREATE OR REPLACE MACRO clustereval._graph_edges(
       ON two.partition_key IS NOT DISTINCT FROM ends.__ce_partition
       AND two.id = ends.__ce_right
     WHERE threshold IS NULL OR ends.__ce_weight >= threshold
-  ),
-  ordered AS (
-    SELECT
-      partition_key,
-      CASE WHEN is_whole THEN LEAST(one_node, two_node) END AS low,
-      CASE WHEN is_whole THEN GREATEST(one_node, two_node) END AS high,
-      CASE
-        WHEN is_whole AND one_node < two_node THEN one_cluster
-        WHEN is_whole THEN two_cluster
-      END AS low_cluster,
-      CASE
-        WHEN is_whole AND one_node < two_node THEN two_cluster
-        WHEN is_whole THEN one_cluster
-      END AS high_cluster,
-      joined.weight,
-      stranger
-    FROM joined
   )
   SELECT
     partition_key,
-    low,
-    high,
-    low_cluster,
-    high_cluster,
-    SUM(ordered.weight) AS weight,
+    CASE WHEN is_whole THEN LEAST(one_node, two_node) END AS low,
+    CASE WHEN is_whole THEN GREATEST(one_node, two_node) END AS high,
+    CASE
+      WHEN is_whole AND one_node < two_node THEN one_cluster
+      WHEN is_whole THEN two_cluster
+    END AS low_cluster,
+    CASE
+      WHEN is_whole AND one_node < two_node THEN two_cluster
+      WHEN is_whole THEN one_cluster
+    END AS high_cluster,
+    joined.weight,
+    stranger
+  FROM joined;
+
+-- One row per edge: the columns of _graph_edge_rows, with the sum of the weights, and n_rows, its
+-- rows. All rows with an end in no cluster are one row per partition, with the lowest stranger.
+CREATE OR REPLACE MACRO clustereval._graph_edges(
+  nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by
+) AS TABLE
+  SELECT
+    entry.partition_key,
+    entry.low,
+    entry.high,
+    entry.low_cluster,
+    entry.high_cluster,
+    SUM(entry.weight) AS weight,
     CAST(COUNT(*) AS BIGINT) AS n_rows,
-    MIN(stranger) AS stranger
-  FROM ordered
+    MIN(entry.stranger) AS stranger
+  FROM clustereval._graph_edge_rows(
+    nodes, tbl, id, edges, "left", "right", weight, threshold, partition_by
+  ) AS entry
   -- The clusters follow from the nodes; as grouping keys they take less time than as aggregates.
-  GROUP BY partition_key, low, high, low_cluster, high_cluster;
+  GROUP BY
+    entry.partition_key, entry.low, entry.high, entry.low_cluster, entry.high_cluster;
 
 ---------------------------------------------------------------------------------------------------
 -- Degrees and clusters
@@ -411,13 +439,9 @@ CREATE OR REPLACE MACRO clustereval._check_graph_edges(nodes, edges) AS TABLE
         'weight: expected weights with a finite sum over all edges, got a sum that overflows; ',
         'divide all weights by the same number'
       ))
-      WHEN SUM(n_joined) = 0 AND MIN(known.id) IS NOT NULL AND MIN(stranger) IS NOT NULL
-      THEN error(concat(
-        'edges: expected edges between ids with a cluster, such as ',
-        clustereval._show_value(MIN(known.id)), ', got ', SUM(n), ' edges, each with another end',
-        ', such as ', MIN(stranger)
-      ))
-      ELSE TRUE
+      ELSE clustereval._check_joined(
+        TRUE, SUM(n_joined), SUM(n), MIN(known.id), MIN(stranger), 'edges', 'ids with a cluster'
+      )
     END AS valid
   FROM sums
   CROSS JOIN known;

@@ -183,13 +183,10 @@ CREATE OR REPLACE MACRO clustereval._check_neighbors(
         clustereval._show_value(fault.__ce_right),
         '; leave out neighbors without a distance, or give them one'
       ))
-      WHEN sums.n_joined = 0 AND known.id IS NOT NULL AND strangers.stranger IS NOT NULL
-      THEN error(concat(
-        'neighbors: expected neighbors between ids with a cluster, such as ',
-        clustereval._show_value(known.id), ', got ', sums.n, ' neighbors, each with another end',
-        ', such as ', strangers.stranger
-      ))
-      ELSE TRUE
+      ELSE clustereval._check_joined(
+        TRUE, sums.n_joined, sums.n, known.id, strangers.stranger, 'neighbors',
+        'ids with a cluster'
+      )
     END AS valid
   FROM __ce_sums AS sums
   CROSS JOIN known

@@ -228,13 +228,9 @@ CREATE OR REPLACE MACRO clustereval._check_labeled_pairs(nodes, labeled) AS TABL
         clustereval._show_value(worst.one_id), ' and ', clustereval._show_value(worst.two_id),
         '; leave only one row of each pair'
       ))
-      WHEN sums.n_joined = 0 AND known.id IS NOT NULL AND sums.stranger IS NOT NULL
-      THEN error(concat(
-        'pairs: expected pairs between ids with a cluster, such as ',
-        clustereval._show_value(known.id), ', got ', sums.n, ' pairs, each with another end',
-        ', such as ', sums.stranger
-      ))
-      ELSE TRUE
+      ELSE clustereval._check_joined(
+        TRUE, sums.n_joined, sums.n, known.id, sums.stranger, 'pairs', 'ids with a cluster'
+      )
     END AS valid
   FROM sums
   CROSS JOIN known

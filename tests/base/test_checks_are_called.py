@@ -52,10 +52,7 @@ ALWAYS = {
 }
 ALWAYS["missing"] = {Place("_valid_missing", "missing")}
 ALWAYS["vector"] |= {Place("_check_vector_type", "vector")}
-WEIGHTS = {
-    Place(f"_check_{name}", "x")
-    for name in ("weight", "edge_weight", "compared_weight", "pair_weight")
-}
+WEIGHTS = {Place(f"_check_{name}", "x") for name in ("weight", "edge_weight", "pair_weight")}
 #: Options that a table hands to `_check_options`, or to a check of values.
 OPTION_CHECK = ("_valid_", "_check_", "_given_column")
 AGGREGATES = {
