@@ -240,15 +240,13 @@ def _add_score_sums(rows: pl.LazyFrame) -> pl.LazyFrame:
         cluster_pairs=2 * row("cluster_pairs"),
         exact_matches=row("exact_matches") + row("exact_matches_right"),
     )
-    is_whole = row("fn") == 0
-    recall_rows = to_double(row("n_labels")) + from_fixed_point(row("fixed_recall_rows"))
     hc = from_fixed_point(row("fixed_label_entropy") - row("fixed_cell_entropy"))
     return add_stages(found, pair_count_terms).with_columns(
         precision_rows=to_double(row("total")) + from_fixed_point(row("fixed_precision_rows")),
-        # Rounded terms need not add up to the last value, which is known.
-        recall_rows=pl.when(is_whole).then(to_double(row("total"))).otherwise(recall_rows),
+        recall_rows=to_double(row("n_labels")) + from_fixed_point(row("fixed_recall_rows")),
         hl=from_fixed_point(row("fixed_hl")) / to_double(row("total")),
-        hc=pl.when(is_whole).then(0.0).otherwise(hc / to_double(row("total"))),
+        # Rounded terms need not add up to 0 if no pair is missing.
+        hc=pl.when(row("fn") == 0).then(0.0).otherwise(hc / to_double(row("total"))),
     )
 
 
