@@ -243,7 +243,7 @@ def test_rows_of_distances_as_vectors(noted: Noted, engine_name: str, tmp_path: 
     [
         (("--left", "lefts"), f"{WORD_PAIRS}: left: column 'lefts' not found; did you mean 'left'"),
         (("--distance", "cosine"), f"{WORD_PAIRS}: distance: column 'cosine' not found; columns: "),
-        (("--id", "wrod"), f"{WORDS}: id: column 'wrod' not found; did you mean 'word'?"),
+        (("--id", "words"), f"{WORDS}: id: column 'words' not found; did you mean 'word'?"),
         (("--id", "cluster"), f"{WORDS}: id: expected one row with a cluster per id, got several"),
         (("--between", "far"), f"{WORDS}, {WORD_PAIRS}: between: expected one of 'nearest', "),
         (
