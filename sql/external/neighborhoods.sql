@@ -91,17 +91,20 @@ CREATE OR REPLACE MACRO clustereval._neighbor_edges(
   GROUP BY partition_key, low, high, low_cluster, high_cluster;
 
 -- One row per node and neighbor of the edges, with n_rows, its rows, and distance, NULL without the
--- column. node and neighbor are NULL as low and high are.
+-- column. node and neighbor are NULL as low and high are. The edges are read once, since they may
+-- be on disk.
 CREATE OR REPLACE MACRO clustereval._neighbor_pairs(edges) AS TABLE
   SELECT
-    partition_key, low AS node, high AS neighbor, low_cluster AS own_cluster,
-    high_cluster AS other_cluster, low_distance AS distance, n_low AS n_rows
-  FROM query_table(edges)
-  WHERE n_low > 0
-  UNION ALL
-  SELECT partition_key, high, low, high_cluster, low_cluster, high_distance, n_high
-  FROM query_table(edges)
-  WHERE n_high > 0;
+    edge.partition_key,
+    CASE WHEN side.is_low THEN edge.low ELSE edge.high END AS node,
+    CASE WHEN side.is_low THEN edge.high ELSE edge.low END AS neighbor,
+    CASE WHEN side.is_low THEN edge.low_cluster ELSE edge.high_cluster END AS own_cluster,
+    CASE WHEN side.is_low THEN edge.high_cluster ELSE edge.low_cluster END AS other_cluster,
+    CASE WHEN side.is_low THEN edge.low_distance ELSE edge.high_distance END AS distance,
+    CASE WHEN side.is_low THEN edge.n_low ELSE edge.n_high END AS n_rows
+  FROM query_table(edges) AS edge
+  CROSS JOIN (VALUES (TRUE), (FALSE)) AS side (is_low)
+  WHERE CASE WHEN side.is_low THEN edge.n_low ELSE edge.n_high END > 0;
 
 -- The edges between two different nodes, in the form of _graph_edges, with weight 1.
 CREATE OR REPLACE MACRO clustereval._neighbor_graph(edges) AS TABLE
@@ -162,7 +165,7 @@ CREATE OR REPLACE MACRO clustereval._check_neighbors(
   strangers AS (
     SELECT MIN(CAST(ends.__ce_end AS VARCHAR)) AS stranger
     FROM __ce_ends AS ends
-    LEFT JOIN query_table(nodes) AS node
+    LEFT JOIN (SELECT * FROM query_table(nodes) CROSS JOIN __ce_unjoined) AS node
       ON node.partition_key IS NOT DISTINCT FROM ends.__ce_partition
       AND node.id = ends.__ce_end
     WHERE node.node IS NULL
@@ -365,15 +368,21 @@ CREATE OR REPLACE MACRO clustereval._mixed_neighborhoods(edges, counts, sizes, p
     ) AS mixed ON mixed.node = pair.node
     WHERE pair.neighbor <> pair.node
   ),
+  -- Windows, because DuckDB holds the lists of a GROUP BY in memory.
   lists AS MATERIALIZED (
-    SELECT
-      node,
-      list(other_cluster) AS clusters,
-      list(distance) AS distances,
-      SUM(CASE WHEN other_cluster <> own_cluster AND distance IS NOT NULL THEN 1.0 / rank END)
-        AS connectivity
-    FROM ranked
-    GROUP BY node
+    SELECT node, clusters, distances, connectivity
+    FROM (
+      SELECT
+        node,
+        list(other_cluster) OVER own AS clusters,
+        list(distance) OVER own AS distances,
+        SUM(CASE WHEN other_cluster <> own_cluster AND distance IS NOT NULL THEN 1.0 / rank END)
+          OVER own AS connectivity,
+        row_number() OVER own AS place
+      FROM ranked
+      WINDOW own AS (PARTITION BY node)
+    ) AS listed
+    WHERE place = 1
   ),
   spread AS (
     SELECT
@@ -418,9 +427,14 @@ CREATE OR REPLACE MACRO clustereval._mixed_neighborhoods(edges, counts, sizes, p
 -- partition are at most 1000 if kbet_p_value is not NULL, because its sum has a term for every
 -- second cluster. Many nodes have the same statistic, so its tail is computed for each value.
 CREATE OR REPLACE MACRO clustereval._neighborhood_rows(
-  nodes, edges, counts, sizes, perplexity
+  nodes, counts, sizes, mixed, perplexity
 ) AS TABLE
-  WITH joined AS MATERIALIZED (
+  -- Always TRUE, but only once the mixed nodes are found: else DuckDB would build the hash tables of
+  -- the joins before, and keep them in memory.
+  WITH order_of_work AS (SELECT COUNT(*) >= 0 AS is_next FROM query_table(mixed)),
+  own_nodes AS (SELECT * FROM query_table(nodes) WHERE (SELECT is_next FROM order_of_work)),
+  own_counts AS (SELECT * FROM query_table(counts) WHERE (SELECT is_next FROM order_of_work)),
+  joined AS MATERIALIZED (
     SELECT
       node.partition_key, node.id, node.cluster, node.node, node.cluster_no,
       size.n, size.n_points, size.n_clusters, size.least_n,
@@ -435,11 +449,10 @@ CREATE OR REPLACE MACRO clustereval._neighborhood_rows(
           mixed.kbet_statistic, one.n_neighbors * (size.n_points - size.n) / CAST(size.n AS DOUBLE)
         )
       END AS kbet_statistic
-    FROM query_table(nodes) AS node
+    FROM own_nodes AS node
     JOIN query_table(sizes) AS size ON size.cluster_no = node.cluster_no
-    LEFT JOIN query_table(counts) AS one ON one.node = node.node
-    LEFT JOIN clustereval._mixed_neighborhoods(edges, counts, sizes, perplexity) AS mixed
-      ON mixed.node = node.node
+    LEFT JOIN own_counts AS one ON one.node = node.node
+    LEFT JOIN query_table(mixed) AS mixed ON mixed.node = node.node
   ),
   -- The statistic is largest if all neighbors are in the smallest cluster.
   limits AS (
@@ -499,65 +512,78 @@ CREATE OR REPLACE MACRO clustereval._neighborhood_rows(
 -- Scores of clusters
 ---------------------------------------------------------------------------------------------------
 
+-- A number of x, a whole number from 0 to 2^31, in no order of it: a different one for each x.
+CREATE OR REPLACE MACRO clustereval._scatter(x) AS
+  (CAST(x AS BIGINT) * 2654435761) % 4294967296;
+
+-- One row per cluster: the columns of _graph_clusters that _graph_sums reads.
+CREATE OR REPLACE MACRO clustereval._neighbor_clusters(sizes, edges) AS TABLE
+  SELECT
+    size.partition_key, size.cluster_no, size.n AS n_nodes,
+    COALESCE(sums.n_edges, 0) AS n_edges,
+    COALESCE(sums.n_links, 0) AS n_links,
+    COALESCE(sums.weight, 0.0) AS weight,
+    COALESCE(sums.n_cut_edges, 0) AS n_cut_edges,
+    COALESCE(sums.cut_weight, 0.0) AS cut_weight
+  FROM query_table(sizes) AS size
+  LEFT JOIN clustereval._graph_edge_sums(edges) AS sums ON sums.cluster_no = size.cluster_no;
+
 -- One row per cluster: cluster_no, n_components (the parts of the graph of neighbors within the
--- cluster) and largest_component_share. clusters: rows of _graph_clusters.
-CREATE OR REPLACE MACRO clustereval._neighbor_components(edges, clusters) AS TABLE
-  WITH open AS MATERIALIZED (
-    SELECT cluster_no, node FROM clustereval._graph_open_clusters(clusters)
+-- cluster) and largest_component_share. The search for the parts holds all arcs in memory. So each
+-- node is first merged into that with the least scattered number among itself and its neighbors: if
+-- the nodes have k neighbors, about 2 nodes of k are left.
+CREATE OR REPLACE MACRO clustereval._neighbor_components(edges, sizes) AS TABLE
+  WITH links AS (
+    SELECT low, high, low_cluster AS cluster_no
+    FROM query_table(edges)
+    WHERE low_cluster = high_cluster
   ),
-  arcs AS MATERIALIZED (SELECT * FROM clustereval._graph_arcs(edges, open)),
-  covered AS MATERIALIZED (SELECT * FROM clustereval._graph_levels(open, arcs)),
-  -- If all clusters are covered, which is common, no arc is compared with the covered nodes.
-  split AS (
-    SELECT one.cluster_no
-    FROM query_table(clusters) AS one
-    JOIN (SELECT cluster_no, COUNT(*) AS n FROM covered GROUP BY cluster_no) AS found
-      ON found.cluster_no = one.cluster_no AND found.n < one.n_nodes
+  ends AS (
+    SELECT
+      CASE WHEN side.is_low THEN link.low ELSE link.high END AS node,
+      CASE WHEN side.is_low THEN link.high ELSE link.low END AS neighbor,
+      link.cluster_no
+    FROM links AS link
+    CROSS JOIN (VALUES (TRUE), (FALSE)) AS side (is_low)
   ),
-  open_arcs AS MATERIALIZED (
-    SELECT * FROM query_table(arcs) WHERE (SELECT COUNT(*) FROM split) > 0
+  merged AS MATERIALIZED (
+    SELECT
+      node, cluster_no,
+      LEAST(clustereval._scatter(node), MIN(clustereval._scatter(neighbor))) AS center
+    FROM ends
+    GROUP BY node, cluster_no
   ),
-  split_arcs AS MATERIALIZED (
-    SELECT arc.* FROM open_arcs AS arc SEMI JOIN split ON split.cluster_no = arc.cluster_no
+  centers AS MATERIALIZED (
+    SELECT center, cluster_no, COUNT(*) AS n FROM merged GROUP BY center, cluster_no
   ),
-  rest AS MATERIALIZED (
-    SELECT arc.from_node, arc.to_node, arc.cluster_no
-    FROM split_arcs AS arc
-    ANTI JOIN covered ON covered.node = arc.from_node
+  center_links AS MATERIALIZED (
+    SELECT DISTINCT one.center AS from_node, two.center AS to_node
+    FROM links AS link
+    JOIN merged AS one ON one.node = link.low
+    JOIN merged AS two ON two.node = link.high
   ),
-  members AS (SELECT DISTINCT cluster_no, from_node AS node FROM rest),
-  parts AS (
-    SELECT cluster_no, COUNT(*) AS n FROM covered GROUP BY cluster_no
+  arcs AS MATERIALIZED (
+    SELECT from_node, to_node FROM center_links
     UNION ALL
-    SELECT member.cluster_no, COUNT(*)
-    FROM members AS member
-    JOIN clustereval._graph_parts(rest) AS part ON part.node = member.node
-    GROUP BY member.cluster_no, part.part
+    SELECT to_node, from_node FROM center_links
   ),
-  sizes AS (
-    SELECT cluster_no, SUM(n - 1) AS n_tree_edges, MAX(n) AS largest
-    FROM parts
-    GROUP BY cluster_no
+  parts AS (
+    SELECT center.cluster_no, SUM(center.n) AS n
+    FROM centers AS center
+    LEFT JOIN clustereval._graph_parts(arcs) AS part ON part.node = center.center
+    GROUP BY center.cluster_no, COALESCE(part.part, center.center)
   ),
   counts AS (
-    SELECT
-      one.cluster_no,
-      one.n_nodes,
-      CASE
-        WHEN clustereval._is_dense(one.n_nodes, one.min_neighbors) THEN one.n_nodes - 1
-        WHEN one.n_nodes = 2 THEN one.n_links
-        ELSE COALESCE(size.n_tree_edges, 0)
-      END AS n_tree_edges,
-      size.largest
-    FROM query_table(clusters) AS one
-    LEFT JOIN sizes AS size ON size.cluster_no = one.cluster_no
+    SELECT cluster_no, SUM(n - 1) AS n_joined, MAX(n) AS largest
+    FROM parts
+    GROUP BY cluster_no
   )
   SELECT
-    cluster_no,
-    CAST(n_nodes - n_tree_edges AS BIGINT) AS n_components,
-    -- Only clusters whose parts were searched can have several edges and parts.
-    COALESCE(largest, n_tree_edges + 1) / CAST(n_nodes AS DOUBLE) AS largest_component_share
-  FROM counts;
+    size.cluster_no,
+    CAST(size.n - COALESCE(one.n_joined, 0) AS BIGINT) AS n_components,
+    COALESCE(one.largest, 1) / CAST(size.n AS DOUBLE) AS largest_component_share
+  FROM query_table(sizes) AS size
+  LEFT JOIN counts AS one ON one.cluster_no = size.cluster_no;
 
 -- Aggregate: the mean of x, NULL without values.
 CREATE OR REPLACE MACRO clustereval._compensated_mean(x) AS
@@ -679,9 +705,14 @@ CREATE OR REPLACE MACRO clustereval.neighborhood_samples(
     )
   ),
   __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._neighborhood_sizes(__ce_nodes)),
+  __ce_mixed AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._mixed_neighborhoods(__ce_edges, __ce_counts, __ce_sizes, perplexity)
+  ),
   __ce_rows AS (
-    SELECT * FROM clustereval._neighborhood_rows(
-      __ce_nodes, __ce_edges, __ce_counts, __ce_sizes, perplexity
+    SELECT *
+    FROM clustereval._neighborhood_rows(
+      __ce_nodes, __ce_counts, __ce_sizes, __ce_mixed, perplexity
     )
   )
   SELECT
@@ -724,15 +755,19 @@ CREATE OR REPLACE MACRO clustereval.neighborhood_clusters(
     )
   ),
   __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._neighborhood_sizes(__ce_nodes)),
+  __ce_mixed AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._mixed_neighborhoods(__ce_edges, __ce_counts, __ce_sizes, perplexity)
+  ),
   __ce_rows AS (
-    SELECT * FROM clustereval._neighborhood_rows(
-      __ce_nodes, __ce_edges, __ce_counts, __ce_sizes, perplexity
+    SELECT *
+    FROM clustereval._neighborhood_rows(
+      __ce_nodes, __ce_counts, __ce_sizes, __ce_mixed, perplexity
     )
   ),
   __ce_graph AS (SELECT * FROM clustereval._neighbor_graph(__ce_edges)),
-  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_graph)),
   __ce_components AS MATERIALIZED (
-    SELECT * FROM clustereval._neighbor_components(__ce_graph, __ce_clusters)
+    SELECT * FROM clustereval._neighbor_components(__ce_graph, __ce_sizes)
   )
   SELECT
     size.partition_key, size.cluster, mean.n, mean.n_neighbors, mean.n_without_neighbors,
@@ -778,15 +813,20 @@ CREATE OR REPLACE MACRO clustereval.neighborhood_report(
     )
   ),
   __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._neighborhood_sizes(__ce_nodes)),
+  __ce_mixed AS MATERIALIZED (
+    SELECT *
+    FROM clustereval._mixed_neighborhoods(__ce_edges, __ce_counts, __ce_sizes, perplexity)
+  ),
   __ce_rows AS MATERIALIZED (
-    SELECT * FROM clustereval._neighborhood_rows(
-      __ce_nodes, __ce_edges, __ce_counts, __ce_sizes, perplexity
+    SELECT *
+    FROM clustereval._neighborhood_rows(
+      __ce_nodes, __ce_counts, __ce_sizes, __ce_mixed, perplexity
     )
   ),
   __ce_graph AS (SELECT * FROM clustereval._neighbor_graph(__ce_edges)),
-  __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_graph)),
+  __ce_clusters AS (SELECT * FROM clustereval._neighbor_clusters(__ce_sizes, __ce_graph)),
   __ce_components AS MATERIALIZED (
-    SELECT * FROM clustereval._neighbor_components(__ce_graph, __ce_clusters)
+    SELECT * FROM clustereval._neighbor_components(__ce_graph, __ce_sizes)
   ),
   __ce_shares AS (
     SELECT
