@@ -281,6 +281,22 @@ def test_thresholds_on_the_terminal(run: Run, fail: Fail) -> None:
     assert "weight: expected the column that thresholds are compared with, got NULL" in error
 
 
+def test_thresholds_from_the_labels_of_a_sample(noted: Noted, fail: Fail, tmp_path: Path) -> None:
+    nodes = pl.read_parquet(MEMBERS).with_columns(
+        faction=pl.when(pl.int_range(pl.len()) < 20).then("faction")
+    )
+    path = write_input(nodes, tmp_path / "nodes.parquet")
+    call = ("thresholds", path, *WEIGHTED, "--label", "faction", "--labels-are-sample", "records")
+    text, note = noted(*call, "--thresholds", "2,5", "--format", "json", *QUICK)
+    graph = ("id", pl.read_parquet(TIES), "left", "right", "contexts")
+    report = ce.threshold_report(
+        nodes, *graph, "faction", thresholds=[2, 5], labels_are_sample="records"
+    )
+    assert json.loads(text)[1]["pair_precision"] == pytest.approx(report["pair_precision"][1])
+    assert "errors among the others" not in note
+    assert "thresholds: expected a list of thresholds with labels_are_sample" in fail(*call, *QUICK)
+
+
 @pytest.mark.parametrize(
     ("n_labeled", "is_told"), [(34, False), (31, False), (30, True), (0, False)]
 )
@@ -294,3 +310,4 @@ def test_sparse_labels_are_told_beside_thresholds(
     _, note = noted("thresholds", path, *WEIGHTED, "--label", "faction", *QUICK)
     words = f"{n_labeled} of 34 ids have a label: errors among the others are not seen"
     assert (words in note) == is_told
+    assert ("with --labels-are-sample" in note) == is_told

@@ -33,20 +33,32 @@ from polars_clustereval.base.frames import (
 )
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.external.components import EdgeGraph
+from polars_clustereval.external.contingency import (
+    ContingencyTable,
+    LabelOptions,
+    flag_groups,
+    pair_count_terms,
+)
+from polars_clustereval.external.graph_counts import (
+    GraphColumns,
+    check_compared,
+    read_rows_and_ends,
+)
+from polars_clustereval.external.information import information_scores
+from polars_clustereval.external.kernels.merging import merge_components
+from polars_clustereval.external.pair_counting import pair_scores
+from polars_clustereval.external.set_matching import matching_scores
 
-from .components import EdgeGraph
-from .contingency import LabelOptions, pair_count_terms
-from .graph_counts import GraphColumns, check_compared, read_rows_and_ends
-from .information import information_scores
-from .kernels.merging import merge_components
-from .pair_counting import pair_scores
-from .set_matching import matching_scores
+from .label_sample import check_sample, estimate_sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys
     from polars_clustereval.base.frames import Row, Terms
+
+    from .label_sample import SampleDesign
 
 _THRESHOLD_COUNTS = (
     *("n", "n_labeled", "n_edges", "n_clusters", "n_singletons", "largest_cluster_size", "n_pairs"),
@@ -61,9 +73,16 @@ THRESHOLD_SCORES = (
 _THRESHOLD_COLUMNS = ("threshold", *_THRESHOLD_COUNTS, "expected_precision", *THRESHOLD_SCORES)
 
 
-def _check_thresholds(thresholds: object) -> list[float] | None:
-    """Return the user's thresholds, sorted and each once, or None."""
+def _check_thresholds(thresholds: object, needed_by: str) -> list[float] | None:
+    """Return the user's thresholds, sorted and each once, or None.
+
+    `needed_by` is the name of an option that needs a list of them, or empty.
+    """
     if thresholds is None:
+        if needed_by:
+            raise ClusterEvalError(
+                f"thresholds: expected a list of thresholds with {needed_by}, got NULL"
+            )
         return None
     if isinstance(thresholds, list | tuple) and thresholds:
         wrong = [x for x in thresholds if not (is_number(x) and isfinite(x))]
@@ -251,6 +270,30 @@ def _add_score_sums(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 # ----------------------------------------------------------------------------------------------
+# Labels of a sample
+# ----------------------------------------------------------------------------------------------
+
+
+def _estimates_at_thresholds(
+    graph: EdgeGraph, thresholds: list[float], design: SampleDesign
+) -> pl.LazyFrame:
+    """Return the values of entity_resolution_estimates of each partition at each threshold."""
+    sample = check_sample(design, None, 1.0)
+    keys = graph.keys | {"threshold": "threshold"}
+    # A struct is never NULL, so nodes without a label are also groups.
+    entity = pl.struct(pl.col("label").alias("entity")).alias("label")
+    groups = graph.nodes_at(thresholds).group_by(*keys, entity, "cluster")
+    groups = groups.agg(n=pl.len().cast(pl.Int64))
+    whole = ContingencyTable(flag_groups(groups, LabelOptions()), keys).cache_groups()
+    has_entity = pl.col("label").struct.field("entity").is_not_null()
+    labeled = ContingencyTable(whole.groups.filter(has_entity), keys)
+    names = THRESHOLD_SCORES[:-1]
+    estimates = estimate_sample(whole, labeled, sample, names).estimates.group_by([*keys])
+    of_metrics = {name: pl.col("value").filter(pl.col("metric") == name).first() for name in names}
+    return estimates.agg(**of_metrics, variation_of_information=pl.lit(None, pl.Float64))
+
+
+# ----------------------------------------------------------------------------------------------
 # Tables
 # ----------------------------------------------------------------------------------------------
 
@@ -266,6 +309,7 @@ def threshold_report(
     label: Column | None = None,
     *,
     thresholds: Sequence[float] | None = None,
+    labels_are_sample: SampleDesign | None = None,
     partition_by: Keys = None,
 ) -> Frame:
     """Clusters and scores at each threshold of the edges' weights.
@@ -281,9 +325,12 @@ def threshold_report(
     label : str or Expr, optional
         The column of `frame` with the true entity of each id. The scores are those of the ids with
         a label. If only a sample of the ids has one, they are too high, because the errors among
-        the other ids are not seen (see entity_resolution_estimates).
+        the other ids are not seen, unless you pass `labels_are_sample`.
     thresholds : sequence of float, optional
         The thresholds to report. By default, each distinct weight of a pair of ids is a threshold.
+    labels_are_sample : {'uniform', 'by_record', 'records'}, optional
+        How the labeled entities or ids were sampled, as in entity_resolution_estimates. The scores
+        are then estimates for all ids, and `thresholds` is needed.
 
     Returns
     -------
@@ -305,16 +352,22 @@ def threshold_report(
         - pair_precision, pair_recall, pair_f_score, bcubed_precision, bcubed_recall,
           bcubed_f_score, exact_match_precision, exact_match_recall, exact_match_f_score and
           variation_of_information: the scores of external_report. They are NULL without labels.
+          With `labels_are_sample`, they are the values of entity_resolution_estimates, and
+          variation_of_information is NULL. A score without such a value is NULL, too. For its
+          interval, and for the reason of a NULL, pass the clusters of connected_components at your
+          threshold to entity_resolution_estimates.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as in connected_components, and if thresholds is not a list of numbers.
+        For the same reasons as in connected_components, and if thresholds is not a list of numbers,
+        or if labels_are_sample is unknown, or is given without thresholds or without label.
 
     Notes
     -----
     The time grows as O((n + m) log n) for n ids and m edges, however many thresholds there are. In
-    SQL, it grows with the number of thresholds. The nodes and the edges are held in memory. In SQL:
+    SQL, and with `labels_are_sample`, it grows with the number of thresholds. The nodes and the
+    edges are held in memory. In SQL:
     ``FROM clustereval.threshold_report(tbl, id, edges, "left", "right", weight, label)``.
 
     References
@@ -335,7 +388,7 @@ def threshold_report(
     >>> report.select("threshold", "n_clusters", "pair_precision", "pair_recall").rows()
     [(0.3, 1, 0.5, 1.0), (0.8, 2, 1.0, 1.0), (0.9, 3, 1.0, 0.3333...)]
     """
-    asked = _check_thresholds(thresholds)
+    asked = _check_thresholds(thresholds, "" if labels_are_sample is None else "labels_are_sample")
     check_compared(weight)
     columns = pass_arguments_to(GraphColumns, cluster=id, is_signed=True)
     options = pass_arguments_to(LabelOptions, weight=None, noise=None, noise_as=None)
@@ -343,6 +396,10 @@ def threshold_report(
     parts = read_rows_and_ends(frame, edges, of_rows, columns, options, _THRESHOLD_COLUMNS)
     rows, ends, keys, of_id = parts
     if label is None:
+        if labels_are_sample is not None:
+            raise ClusterEvalError(
+                "label: expected the column with the labels of a sample, got NULL"
+            )
         rows = rows.with_columns(label=pl.lit(None, pl.Int64))
     graph = EdgeGraph(rows, ends, keys, options, of_id)
     by: list[str] = list(keys)
@@ -352,6 +409,10 @@ def threshold_report(
     sums = _sums_at_thresholds(graph, labels, asked)
     sums = _add_score_sums(join_partitions(sums, by, _totals(graph, labels)))
     scores = pair_scores(pl.col) | matching_scores(pl.col) | information_scores(pl.col)
+    if asked and labels_are_sample is not None:
+        estimates = _estimates_at_thresholds(graph, asked, labels_are_sample)
+        sums = join_small(sums, [*by, "threshold"], estimates, how="left")
+        scores = {name: pl.col(name) for name in THRESHOLD_SCORES}
     has_labels = pl.col("total") > 0
     found = sums.select(
         *(*by, "threshold", "n", "n_edges", "n_singletons", "largest_cluster_size"),

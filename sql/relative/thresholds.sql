@@ -99,6 +99,50 @@ CREATE OR REPLACE MACRO clustereval._level_links(levels, links) AS TABLE
   FROM cumulated;
 
 ---------------------------------------------------------------------------------------------------
+-- Labels of a sample
+---------------------------------------------------------------------------------------------------
+
+-- Text for _check_options, or the error of an option of estimates at thresholds.
+CREATE OR REPLACE MACRO clustereval._valid_sample_options(labels_are_sample, thresholds) AS
+  CASE
+    WHEN labels_are_sample IS NOT NULL AND thresholds IS NULL
+    THEN error('thresholds: expected a list of thresholds with labels_are_sample, got NULL')
+    ELSE clustereval._valid_estimate_options(NULL, NULL, labels_are_sample, 0.95, 1.0, NULL)
+  END;
+
+-- One row per partition of groups (_flag_groups): n, its rows with a label, and the scores, which
+-- are the values of entity_resolution_estimates. all_groups: the groups with the cluster as label.
+CREATE OR REPLACE MACRO clustereval._scores_of_sample(
+  groups, all_groups, labels_are_sample
+) AS TABLE
+  WITH cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
+  estimates AS (
+    SELECT * FROM clustereval._sample_values(cells, all_groups, labels_are_sample, NULL, 1.0)
+  ),
+  scores AS (
+    SELECT
+      partition_key,
+      MIN(n_labeled_rows) AS n,
+      list(value ORDER BY place ASC NULLS LAST) AS values
+    FROM estimates
+    GROUP BY partition_key
+  )
+  SELECT
+    partition_key,
+    n,
+    values[1] AS pair_precision,
+    values[2] AS pair_recall,
+    values[3] AS pair_f_score,
+    values[4] AS bcubed_precision,
+    values[5] AS bcubed_recall,
+    values[6] AS bcubed_f_score,
+    values[7] AS exact_match_precision,
+    values[8] AS exact_match_recall,
+    values[9] AS exact_match_f_score,
+    CAST(NULL AS DOUBLE) AS variation_of_information
+  FROM scores;
+
+---------------------------------------------------------------------------------------------------
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
@@ -108,13 +152,15 @@ CREATE OR REPLACE MACRO clustereval._level_links(levels, links) AS TABLE
 -- the edges that count; and scores of labels, NULL without label. The clusters at a threshold are
 -- those of connected_components. tbl, id, edges, left, right, weight and partition_by are those of
 -- connected_components; label is the column of tbl with the true entities; thresholds is a list of
--- numbers, by default all weights of edges.
+-- numbers, by default all weights of edges. With labels_are_sample, the scores are the values of
+-- entity_resolution_estimates.
 -- Examples:
 --   FROM clustereval.threshold_report(
 --     people, id, matches, id_l, id_r, score, person, thresholds := [0.5, 0.8]
 --   );
 CREATE OR REPLACE MACRO clustereval.threshold_report(
-  tbl, id, edges, "left", "right", weight, label := NULL, thresholds := NULL, partition_by := NULL
+  tbl, id, edges, "left", "right", weight, label := NULL, thresholds := NULL,
+  labels_are_sample := NULL, partition_by := NULL
 ) AS TABLE
   WITH __ce_nodes AS MATERIALIZED (
     SELECT * FROM clustereval._edge_nodes(
@@ -125,6 +171,16 @@ CREATE OR REPLACE MACRO clustereval.threshold_report(
     SELECT * FROM clustereval._edge_links(
       __ce_nodes, tbl, id, edges, "left", "right", weight, NULL, partition_by
     )
+  ),
+  __ce_checked AS (
+    SELECT
+      CASE
+        WHEN clustereval._is_absent(label)
+        THEN error('label: expected the column with the labels of a sample, got NULL')
+        ELSE TRUE
+      END AS __ce_valid
+    FROM query_table(tbl)
+    WHERE FALSE
   ),
   arcs AS MATERIALIZED (SELECT * FROM clustereval._edge_arcs(__ce_links)),
   levels AS MATERIALIZED (
@@ -146,20 +202,31 @@ CREATE OR REPLACE MACRO clustereval.threshold_report(
   statistics AS (SELECT * FROM clustereval._statistics_of_groups(groups, FALSE)),
   scores AS (SELECT * FROM clustereval._scores_of_statistics(statistics, 'arithmetic', 1.0)),
   clusters AS (
-    SELECT __ce_partition AS level, CAST(SUM(__ce_n) AS BIGINT) AS size
+    SELECT
+      __ce_partition, __ce_cluster AS __ce_label, __ce_cluster,
+      CAST(SUM(__ce_n) AS BIGINT) AS __ce_n
     FROM __ce_cells
     GROUP BY __ce_partition, __ce_cluster
   ),
+  all_groups AS (SELECT * FROM clustereval._flag_groups(clusters, NULL, NULL)),
+  sample_scores AS (
+    SELECT *
+    FROM clustereval._scores_of_sample(groups, all_groups, labels_are_sample)
+    WHERE (SELECT __ce_valid FROM __ce_checked)
+      AND clustereval._check_options(
+        clustereval._valid_sample_options(labels_are_sample, thresholds)
+      )
+  ),
   sizes AS (
     SELECT
-      one.level,
-      CAST(SUM(one.size) AS BIGINT) AS n,
+      one.__ce_partition AS level,
+      CAST(SUM(one.__ce_n) AS BIGINT) AS n,
       COUNT(*) AS n_clusters,
-      COUNT(CASE WHEN one.size = 1 THEN 1 END) AS n_singletons,
-      MAX(one.size) AS largest_cluster_size,
-      CAST(SUM(clustereval._count_pairs(one.size)) AS DOUBLE) AS n_pairs
+      COUNT(CASE WHEN one.__ce_n = 1 THEN 1 END) AS n_singletons,
+      MAX(one.__ce_n) AS largest_cluster_size,
+      CAST(SUM(clustereval._count_pairs(one.__ce_n)) AS DOUBLE) AS n_pairs
     FROM clusters AS one
-    GROUP BY one.level
+    GROUP BY one.__ce_partition
   ),
   partitions AS (
     SELECT DISTINCT partition_no, partition_key FROM __ce_nodes
@@ -190,7 +257,10 @@ CREATE OR REPLACE MACRO clustereval.threshold_report(
   JOIN sizes AS size
     ON size.level['partition_no'] = level.partition_no
     AND size.level['threshold'] = level.threshold
-  JOIN scores AS score ON score.partition_key = size.level
+  -- The one that is not named is not bound.
+  JOIN query_table(CASE WHEN labels_are_sample IS NULL THEN 'scores' ELSE 'sample_scores' END)
+    AS score
+    ON score.partition_key = size.level
   JOIN clustereval._level_links(levels, __ce_links) AS link
     ON link.partition_no = level.partition_no AND link.threshold = level.threshold
   WHERE clustereval._check_options(clustereval._valid_thresholds(thresholds))

@@ -1,4 +1,7 @@
-"""connected_components and threshold_report in every engine: networkx, scikit-learn, and errors."""
+"""connected_components and threshold_report in every engine: networkx, scikit-learn, and errors.
+
+Scores from the labels of a sample are compared with those of the clusters at each threshold.
+"""
 
 from __future__ import annotations
 
@@ -211,6 +214,90 @@ def test_at_20_000_ids_both_sides_agree() -> None:
         assert found[1][name] == pytest.approx(report[name], rel=1e-12)
     rows = make("duckdb").call("connected_components", nodes, "id", edges, *ENDS, threshold=0.45)
     assert pl.DataFrame(rows).equals(parts)
+    options = {"thresholds": thresholds, "labels_are_sample": "records"}
+    sides = [ask(make(name), nodes, edges, **options) for name in ("polars", "duckdb")]
+    assert_points(*sides, tolerance=1e-12, floor=1e-13)
+    assert sides[0][1]["bcubed_precision"] != pytest.approx(found[1]["bcubed_precision"])
+
+
+DESIGNS = ("uniform", "by_record", "records")
+
+
+def sampled_graph(seed: int, design: str, n: int = 60) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A graph most of whose edges join ids of an entity, and labels of a sample of these."""
+    r = np.random.default_rng(seed)
+    entities = r.integers(0, n // 3 + 1, n)
+    if design == "records":
+        known = r.random(n) < 0.6
+    else:
+        drawn = r.random(n // 3 + 1) if design == "uniform" else r.random(n)[entities]
+        known = np.isin(entities, np.flatnonzero(drawn < 0.5))
+    nodes: list[Node] = [
+        (i, int(entities[i]) if known[i] else None, None) for i in r.permutation(n).tolist()
+    ]
+    one = r.integers(0, n, 2 * n)
+    same = [int(r.choice(np.flatnonzero(entities == entities[i]))) for i in one]
+    two = np.where(r.random(2 * n) < 0.8, same, r.integers(0, n, 2 * n))
+    weights = np.where(entities[one] == entities[two], 0.2, 0) + r.integers(0, 9, 2 * n) / 10
+    edges = [(int(a), int(b), float(w), None) for a, b, w in zip(one, two, weights, strict=True)]
+    return frames_of(nodes, edges)
+
+
+def estimates_at(
+    engine: Engine, nodes: pl.DataFrame, edges: pl.DataFrame, design: str, threshold: float
+) -> Row:
+    """The estimates for the components at a threshold."""
+    parts = engine.call("connected_components", nodes, "id", edges, *ENDS, threshold=threshold)
+    rows = pl.DataFrame(parts).join(nodes, on="id")
+    found = engine.call(
+        "entity_resolution_estimates", rows, "label", "cluster", labels_are_sample=design
+    )
+    values = {row["metric"]: row["value"] for row in found}
+    return {name: values.get(name) for name in SCORES}
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("design", DESIGNS)
+def test_labels_of_a_sample_give_the_estimates_for_each_clustering(
+    engine: Engine, design: str
+) -> None:
+    thresholds = [0.15, 0.5, 0.85, 3.0]
+    n_found = 0
+    for seed in range(4):
+        nodes, edges = sampled_graph(seed, design, 90 if seed else 2)
+        options = {"thresholds": thresholds, "labels_are_sample": design}
+        found = ask(engine, nodes, edges, **options)
+        plain = ask(engine, nodes, edges, thresholds=thresholds)
+        wanted = [
+            row | estimates_at(engine, nodes, edges, design, row["threshold"]) for row in plain
+        ]
+        assert_points(found, wanted, tolerance=1e-12, floor=1e-13, what=(design, seed))
+        values = [row[name] for row in found for name in SCORES]
+        n_found += len(values) - values.count(None)
+        days = [pl.concat([x.with_columns(day=pl.lit(d)) for d in (2, 1)]) for x in (nodes, edges)]
+        rows = ask(engine, *days, partition_by="day", **options)
+        wanted = [{"day": day, **row} for day in (1, 2) for row in found]
+        assert_points(rows, wanted, tolerance=1e-12, floor=1e-13, what=(design, seed))
+    assert n_found >= 40
+
+
+def test_a_sample_that_contradicts_its_design_has_no_scores(engine: Engine) -> None:
+    """Labels of random records are not those of all records of some entities."""
+    nodes, edges = sampled_graph(1, "records", 300)
+    [row] = ask(engine, nodes, edges, thresholds=[0.3], labels_are_sample="uniform")
+    assert [row[name] for name in SCORES] == [None] * 10
+    assert row["n_labeled"] == nodes["label"].count()
+
+
+def test_labels_of_a_sample_without_rows_or_labels(engine: Engine) -> None:
+    nodes, edges = frames_of([(1, None, None), (2, None, None)], [])
+    options = {"thresholds": [0.5, 0.2], "labels_are_sample": "uniform"}
+    rows = ask(engine, nodes, edges, **options)
+    assert [row["threshold"] for row in rows] == [0.2, 0.5]
+    for row in rows:
+        assert (row["n"], row["n_labeled"], row["n_clusters"]) == (2, 0, 2)
+        assert [row[name] for name in SCORES] == [None] * 10
+    assert ask(engine, nodes.clear(), edges, **options) == []
 
 
 def test_a_long_chain(engine: Engine) -> None:
@@ -333,6 +420,33 @@ def test_thresholds_are_a_list_of_numbers(
 ) -> None:
     with fails(engine, words):
         ask(engine, NODES, EDGES, thresholds=thresholds)
+
+
+@pytest.mark.parametrize(
+    ("label", "options", "words"),
+    [
+        (
+            "label",
+            {"labels_are_sample": "uniform"},
+            "thresholds: expected a list of thresholds with labels_are_sample, got NULL",
+        ),
+        (
+            "label",
+            {"labels_are_sample": "at random", "thresholds": [0.5]},
+            "labels_are_sample: expected one of 'uniform', 'by_record', 'records', got 'at random'",
+        ),
+        (
+            None,
+            {"labels_are_sample": "uniform", "thresholds": [0.5]},
+            "label: expected the column with the labels of a sample, got NULL",
+        ),
+    ],
+)
+def test_labels_of_a_sample_need_labels_and_thresholds(
+    engine: Engine, label: str | None, options: dict[str, Any], words: str
+) -> None:
+    with fails(engine, words):
+        ask(engine, NODES, EDGES, label, **options)
 
 
 @pytest.mark.parametrize("table", ["connected_components", "threshold_report"])
