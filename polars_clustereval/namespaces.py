@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         interval_plot,
         projection_plot,
         silhouette_plot,
+        threshold_plot,
         transition_plot,
     )
     from .relative.assignment import assign_nearest
@@ -207,6 +208,7 @@ class ClusterEval:
         projection_plot = _method(projection_plot)
         agreement_plot = _method(agreement_plot)
         interval_plot = _method(interval_plot)
+        threshold_plot = _method(threshold_plot)
         transition_plot = _method(transition_plot)
 
     # If type checkers saw this method, they would accept any name as a method.

@@ -163,6 +163,7 @@ PLOTS = {
     "interval_plot": "plots.intervals",
     "projection_plot": "plots.projection",
     "silhouette_plot": "plots.silhouette",
+    "threshold_plot": "plots.thresholds",
     "transition_plot": "plots.transitions",
 }
 

@@ -282,8 +282,8 @@ def _estimates_at_thresholds(
     keys = graph.keys | {"threshold": "threshold"}
     # A struct is never NULL, so nodes without a label are also groups.
     entity = pl.struct(pl.col("label").alias("entity")).alias("label")
-    groups = graph.nodes_at(thresholds).group_by(*keys, entity, "cluster")
-    groups = groups.agg(n=pl.len().cast(pl.Int64))
+    n_nodes = pl.len().cast(pl.Int64)
+    groups = graph.nodes_at(thresholds).group_by(*keys, entity, "cluster").agg(n=n_nodes)
     whole = ContingencyTable(flag_groups(groups, LabelOptions()), keys).cache_groups()
     has_entity = pl.col("label").struct.field("entity").is_not_null()
     labeled = ContingencyTable(whole.groups.filter(has_entity), keys)

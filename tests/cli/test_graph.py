@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -295,6 +296,38 @@ def test_thresholds_from_the_labels_of_a_sample(noted: Noted, fail: Fail, tmp_pa
     assert json.loads(text)[1]["pair_precision"] == pytest.approx(report["pair_precision"][1])
     assert "errors among the others" not in note
     assert "thresholds: expected a list of thresholds with labels_are_sample" in fail(*call, *QUICK)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("ending", [".svg", ".PNG", ".html"])
+def test_a_picture_of_thresholds(run: Run, fail: Fail, tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"thresholds{ending}"
+    call = ("thresholds", MEMBERS, *WEIGHTED, "--label", "faction", *QUICK)
+    assert run(*call, "--plot", str(path)) == run(*call)
+    start = {".svg": b"<svg", ".PNG": b"\x89PNG", ".html": b"<!DOCTYPE html>"}
+    assert path.read_bytes().lstrip().startswith(start[ending])
+    error = fail(*call, "--plot", f"{path}.jpg")
+    assert f"--plot: expected a file that ends in .png, .svg, .html, got {path}.jpg" in error
+    assert "no such directory" in fail(*call, "--plot", str(tmp_path / "no" / path.name))
+
+
+def test_a_picture_needs_altair_and_one_partition(
+    fail: Fail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "thresholds.svg")
+    call = ("thresholds", MEMBERS, *WEIGHTED, *QUICK, "--plot", path)
+    days = [
+        write_input(
+            pl.read_parquet(x).join(pl.DataFrame({"day": [1, 2]}), how="cross"),
+            tmp_path / f"{i}.parquet",
+        )
+        for i, x in enumerate((MEMBERS, TIES))
+    ]
+    given = (*("thresholds", days[0], *WEIGHTED, *QUICK, "--plot", path), "--edges", days[1])
+    error = fail(*given, "--partition-by", "day")
+    assert "expected one row of threshold_report per threshold, got several" in error
+    monkeypatch.setitem(sys.modules, "altair", None)
+    assert "--plot: polars_clustereval.plots needs altair: pip install" in fail(*call)
 
 
 @pytest.mark.parametrize(

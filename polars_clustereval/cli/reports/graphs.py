@@ -226,6 +226,7 @@ _THRESHOLDS = replace(
     function=threshold_report,
     description="the clusters that edges make at each threshold, and their scores",
     inputs=(Input("frame", "clustereval_nodes", ("id", "label", "partition_by")), _GRAPH.inputs[1]),
+    plot="threshold_plot",
     no_rows="no edges",
     heading=(("id", "label", "labels_are_sample"), ("left", "right", "weight")),
     meanings=explain(
