@@ -6,6 +6,7 @@ computed. So all thresholds take one pass over the edges, from the highest weigh
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,7 @@ from polars_clustereval.external.graph_counts import (
 from polars_clustereval.external.information import information_scores
 from polars_clustereval.external.kernels.merging import merge_components
 from polars_clustereval.external.pair_counting import pair_scores
+from polars_clustereval.external.pair_labels import pair_label_report
 from polars_clustereval.external.set_matching import matching_scores
 
 from .label_sample import check_sample, estimate_sample
@@ -294,6 +296,47 @@ def _estimates_at_thresholds(
 
 
 # ----------------------------------------------------------------------------------------------
+# Labels of pairs
+# ----------------------------------------------------------------------------------------------
+
+
+def _check_pairs(pairs: dict[str, Any], *others: object) -> bool:
+    """Return whether labels of pairs are given, or raise an error if only some of them are.
+
+    `others` are the options of labels of ids.
+    """
+    missing = [x is None for x in pairs.values()]
+    if any(missing) and not all(missing):
+        raise ClusterEvalError(
+            "pairs: expected pair_left, pair_right and is_match with pairs, got NULL"
+        )
+    if not any(missing) and any(x is not None for x in others):
+        raise ClusterEvalError("pairs: expected labels of pairs or of ids, got both")
+    return not any(missing)
+
+
+def _pair_scores_at_thresholds(
+    graph: EdgeGraph, thresholds: list[float], pairs: dict[str, Any]
+) -> pl.LazyFrame:
+    """Return the scores of pair_label_report of each partition at each threshold."""
+    names = graph.keys | {"threshold": "threshold"}
+    rows = graph.nodes_at(thresholds).select(
+        *(pl.col(key).alias(name) for key, name in names.items()),
+        __ce_id=pl.col("id").cast(graph.id_type),
+        __ce_cluster="cluster",
+    )
+    by = [*names.values()]
+    try:
+        found = pair_label_report(rows, "__ce_id", "__ce_cluster", **pairs, partition_by=by)
+    except ClusterEvalError as error:
+        raise ClusterEvalError(re.sub("^(left|right):", r"pair_\1:", str(error))) from error
+    scores = ("pair_precision", "pair_recall", "pair_f_score")
+    nothing = [name for name in THRESHOLD_SCORES if name not in scores]
+    found = found.select(*(pl.col(name).alias(key) for key, name in names.items()), *scores)
+    return found.with_columns(pl.lit(None, pl.Float64).alias(name) for name in nothing)
+
+
+# ----------------------------------------------------------------------------------------------
 # Tables
 # ----------------------------------------------------------------------------------------------
 
@@ -310,6 +353,11 @@ def threshold_report(
     *,
     thresholds: Sequence[float] | None = None,
     labels_are_sample: SampleDesign | None = None,
+    pairs: pl.DataFrame | pl.LazyFrame | None = None,
+    pair_left: Column | None = None,
+    pair_right: Column | None = None,
+    is_match: Column | None = None,
+    pair_weight: Column | None = None,
     partition_by: Keys = None,
 ) -> Frame:
     """Clusters and scores at each threshold of the edges' weights.
@@ -331,6 +379,10 @@ def threshold_report(
     labels_are_sample : {'uniform', 'by_record', 'records'}, optional
         How the labeled entities or ids were sampled, as in entity_resolution_estimates. The scores
         are then estimates for all ids, and `thresholds` is needed.
+    pairs, pair_left, pair_right, is_match, pair_weight
+        Labels of pairs of ids in place of `label`: the frame of pairs and its columns, which are
+        those of pair_label_report, where they are called pairs, left, right, is_match and weight.
+        `thresholds` is needed with them.
 
     Returns
     -------
@@ -355,19 +407,21 @@ def threshold_report(
           With `labels_are_sample`, they are the values of entity_resolution_estimates, and
           variation_of_information is NULL. A score without such a value is NULL, too. For its
           interval, and for the reason of a NULL, pass the clusters of connected_components at your
-          threshold to entity_resolution_estimates.
+          threshold to entity_resolution_estimates. With `pairs`, the pair scores are those of
+          pair_label_report, which has their intervals, and the others are NULL.
 
     Raises
     ------
     ClusterEvalError
         For the same reasons as in connected_components, and if thresholds is not a list of numbers,
-        or if labels_are_sample is unknown, or is given without thresholds or without label.
+        if labels_are_sample is unknown, or if labels of a sample or of pairs are given without
+        thresholds. Labels of pairs raise the errors of pair_label_report.
 
     Notes
     -----
     The time grows as O((n + m) log n) for n ids and m edges, however many thresholds there are. In
-    SQL, and with `labels_are_sample`, it grows with the number of thresholds. The nodes and the
-    edges are held in memory. In SQL:
+    SQL, and with labels of a sample or of pairs, it grows with the number of thresholds. The nodes
+    and the edges are held in memory. In SQL:
     ``FROM clustereval.threshold_report(tbl, id, edges, "left", "right", weight, label)``.
 
     References
@@ -388,7 +442,11 @@ def threshold_report(
     >>> report.select("threshold", "n_clusters", "pair_precision", "pair_recall").rows()
     [(0.3, 1, 0.5, 1.0), (0.8, 2, 1.0, 1.0), (0.9, 3, 1.0, 0.3333...)]
     """
-    asked = _check_thresholds(thresholds, "" if labels_are_sample is None else "labels_are_sample")
+    labeled: dict[str, Any] = {"pairs": pairs, "left": pair_left, "right": pair_right}
+    labeled["is_match"] = is_match
+    has_pairs = _check_pairs(labeled, label, labels_are_sample)
+    sample = "" if labels_are_sample is None else "labels_are_sample"
+    asked = _check_thresholds(thresholds, "pairs" if has_pairs else sample)
     check_compared(weight)
     columns = pass_arguments_to(GraphColumns, cluster=id, is_signed=True)
     options = pass_arguments_to(LabelOptions, weight=None, noise=None, noise_as=None)
@@ -409,11 +467,15 @@ def threshold_report(
     sums = _sums_at_thresholds(graph, labels, asked)
     sums = _add_score_sums(join_partitions(sums, by, _totals(graph, labels)))
     scores = pair_scores(pl.col) | matching_scores(pl.col) | information_scores(pl.col)
-    if asked and labels_are_sample is not None:
-        estimates = _estimates_at_thresholds(graph, asked, labels_are_sample)
-        sums = join_small(sums, [*by, "threshold"], estimates, how="left")
+    scores = {name: pl.when(pl.col("total") > 0).then(scores[name]) for name in THRESHOLD_SCORES}
+    if asked and (has_pairs or labels_are_sample is not None):
+        others = (
+            _estimates_at_thresholds(graph, asked, labels_are_sample)
+            if labels_are_sample is not None
+            else _pair_scores_at_thresholds(graph, asked, labeled | {"weight": pair_weight})
+        )
+        sums = join_small(sums, [*by, "threshold"], others, how="left")
         scores = {name: pl.col(name) for name in THRESHOLD_SCORES}
-    has_labels = pl.col("total") > 0
     found = sums.select(
         *(*by, "threshold", "n", "n_edges", "n_singletons", "largest_cluster_size"),
         n_labeled="total",
@@ -422,7 +484,7 @@ def threshold_report(
         expected_precision=pl.when(pl.col("n_other_weights") == 0).then(
             ratio(from_fixed_point(pl.col("fixed_weight")), pl.col("n_edges"))
         ),
-        **{name: pl.when(has_labels).then(scores[name]) for name in THRESHOLD_SCORES},
+        **scores,
     )
     found = found.select(*by, *_THRESHOLD_COLUMNS).sort(*by, "threshold", nulls_last=True)
     return to_user_frame(frame, found, keys)
