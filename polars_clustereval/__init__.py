@@ -142,7 +142,6 @@ if TYPE_CHECKING:
         split_join_distance,
     )
     from .external.summary import external_summary
-    from .external.thresholds import threshold_report
     from .internal.centroids import centroids
     from .internal.determinants import determinant_report
     from .internal.distance_pairs import (
@@ -178,6 +177,7 @@ if TYPE_CHECKING:
     from .relative.replication import bootstrap_instability, prediction_strength
     from .relative.resampling import bootstrap_intervals, permutation_test
     from .relative.stability import cluster_stability, run_agreement, run_consensus
+    from .relative.thresholds import threshold_report
     from .relative.transitions import affected_ids, moved_ids, run_transitions, transition_overlaps
 
 __all__ = [

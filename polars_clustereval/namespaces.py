@@ -44,7 +44,6 @@ if TYPE_CHECKING:
         external_report,
     )
     from .external.summary import external_summary
-    from .external.thresholds import threshold_report
     from .internal.centroids import centroids
     from .internal.determinants import determinant_report
     from .internal.distance_pairs import (
@@ -73,6 +72,7 @@ if TYPE_CHECKING:
         interval_plot,
         projection_plot,
         silhouette_plot,
+        threshold_plot,
         transition_plot,
     )
     from .relative.assignment import assign_nearest
@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from .relative.replication import bootstrap_instability, prediction_strength
     from .relative.resampling import bootstrap_intervals, permutation_test
     from .relative.stability import cluster_stability, run_agreement, run_consensus
+    from .relative.thresholds import threshold_report
     from .relative.transitions import affected_ids, moved_ids, run_transitions, transition_overlaps
 
 Parameters = ParamSpec("Parameters")
@@ -151,7 +152,6 @@ class ClusterEval:
         external_label_report = _method(external_label_report)
         bcubed_samples = _method(bcubed_samples)
         external_summary = _method(external_summary)
-        threshold_report = _method(threshold_report)
         centroids = _method(centroids)
         determinant_report = _method(determinant_report)
         silhouette_samples_from_distances = _method(silhouette_samples_from_distances)
@@ -196,6 +196,7 @@ class ClusterEval:
         run_agreement = _method(run_agreement)
         run_consensus = _method(run_consensus)
         cluster_stability = _method(cluster_stability)
+        threshold_report = _method(threshold_report)
         run_transitions = _method(run_transitions)
         transition_overlaps = _method(transition_overlaps)
         moved_ids = _method(moved_ids)
@@ -207,6 +208,7 @@ class ClusterEval:
         projection_plot = _method(projection_plot)
         agreement_plot = _method(agreement_plot)
         interval_plot = _method(interval_plot)
+        threshold_plot = _method(threshold_plot)
         transition_plot = _method(transition_plot)
 
     # If type checkers saw this method, they would accept any name as a method.

@@ -28,7 +28,6 @@
 .read external/graph_counts.sql
 .read external/graph.sql
 .read external/components.sql
-.read external/thresholds.sql
 .read external/neighborhoods.sql
 .read external/pair_labels.sql
 .read external/covers.sql
@@ -64,6 +63,7 @@
 .read relative/intervals.sql
 .read relative/record_sample.sql
 .read relative/label_sample.sql
+.read relative/thresholds.sql
 .read relative/differences.sql
 .read relative/comparison.sql
 .read relative/stability.sql

@@ -104,7 +104,6 @@ TABLES = {
     "external_label_report": "external.report",
     "bcubed_samples": "external.report",
     "external_summary": "external.summary",
-    "threshold_report": "external.thresholds",
     "centroids": "internal.centroids",
     "determinant_report": "internal.determinants",
     "silhouette_samples_from_distances": "internal.distance_pairs",
@@ -149,6 +148,7 @@ TABLES = {
     "run_agreement": "relative.stability",
     "run_consensus": "relative.stability",
     "cluster_stability": "relative.stability",
+    "threshold_report": "relative.thresholds",
     "run_transitions": "relative.transitions",
     "transition_overlaps": "relative.transitions",
     "moved_ids": "relative.transitions",
@@ -163,6 +163,7 @@ PLOTS = {
     "interval_plot": "plots.intervals",
     "projection_plot": "plots.projection",
     "silhouette_plot": "plots.silhouette",
+    "threshold_plot": "plots.thresholds",
     "transition_plot": "plots.transitions",
 }
 

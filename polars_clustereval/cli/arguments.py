@@ -21,7 +21,7 @@ from .commands import (
 )
 from .engines import ENGINES
 from .options import INPUTS, OPTIONS, option_flag
-from .output import FORMATS
+from .output import FORMATS, PICTURES
 from .reports import COMMANDS, REPORTS
 from .version import Parser, make_version_parser
 
@@ -128,6 +128,8 @@ def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
     add("--format", choices=FORMATS, help="table, json, csv, parquet; default: by --output")
     add("--quote-formulas", action="store_true", help=_FORMULA_HELP)
     _add_output(command)
+    if first.plot:
+        add("--plot", metavar="FILE", type=Path, help=f"also draw it: {', '.join(PICTURES)}")
     if first.show:
         shown = {report.variant or report.show: report.description for report in reports}
         help_text = "; ".join(f"{show}, {text}" for show, text in shown.items())

@@ -23,7 +23,15 @@ from .estimates import warn_of_time
 from .messages import USER_ERRORS, summarize_error
 from .noise import describe_unknown_noise, describe_unnamed_noise
 from .options import INPUTS, option_flag
-from .output import ENCODERS, check_output, encode_text, infer_format, quote_formulas
+from .output import (
+    ENCODERS,
+    check_output,
+    check_picture,
+    encode_text,
+    infer_format,
+    quote_formulas,
+    save_picture,
+)
 from .reports import ALL_FINDINGS, REPORTS
 from .schemas import format_schema, list_schemas
 from .sources import find_sources
@@ -82,6 +90,7 @@ def run_report(options: Options, label_findings: Call | None = None) -> Outcome:
     _check_sample_size(options)
     sources = find_sources(options.files, options.scratch)
     check_output(options.output, [path for source in sources for path in source.paths])
+    check_picture(options.plot)
     format_name = _choose_format(options)
     call = shown = options.call(options.report)
     _write_note(warn_of_time(sources[0], call))
@@ -93,6 +102,8 @@ def run_report(options: Options, label_findings: Call | None = None) -> Outcome:
             arguments = {**call.arguments, "label": label_findings.arguments["label"]}
             shown = replace(call, report=ALL_FINDINGS, arguments=arguments)
         chosen = _keep_asked_for(result, options)
+        if options.plot is not None:
+            save_picture(options.report.plot, result, options.plot)
     except USER_ERRORS as error:
         raise ClusterEvalError(_name_inputs(summarize_error(error), sources, call)) from error
     calls = [call] if label_findings is None else [call, label_findings]

@@ -67,7 +67,8 @@ def doubt_counts(call: Call, result: pl.DataFrame) -> list[str]:
     If the report has several partitions, there are only findings on rows left out.
     """
     if call.report.command == "thresholds":
-        return _doubt_labels_of_ids(result)
+        is_sample = call.arguments.get("labels_are_sample") is not None
+        return [] if is_sample else _doubt_labels_of_ids(result)
     names = ["n", "n_dropped", "n_noise", "n_clusters"]
     if not {*names} <= {*result.columns}:
         return []
@@ -95,8 +96,8 @@ def _doubt_labels_of_ids(result: pl.DataFrame) -> list[str]:
     sparse = result.filter(n_labeled > 0, 10 * (n - n_labeled) >= n).sort(n_labeled / n)
     return [
         f"{labeled:,} of {whole:,} ids have a label: errors among the others are not seen, so "
-        "precision may be far too high; use entity_resolution_estimates for the clusters of a "
-        "threshold"
+        "precision may be far too high; if these ids are a sample, say how it was drawn with "
+        "--labels-are-sample"
         for labeled, whole in sparse.select(n_labeled, n).head(1).rows()
     ]
 

@@ -253,6 +253,7 @@ class Options:
     metrics: str | None = None
     output: Path | None = None
     html: Path | None = None
+    plot: Path | None = None
     title: str | None = None
 
     @classmethod

@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 __all__ = [
     "ENCODERS",
     "FORMATS",
+    "PICTURES",
     "check_output",
+    "check_picture",
     "encode_text",
     "infer_format",
     "quote_formulas",
+    "save_picture",
     "write_output",
 ]
 
@@ -76,6 +79,8 @@ def _encode_parquet(result: pl.DataFrame) -> bytes:
 
 ENCODERS = {"json": _encode_json, "csv": _encode_csv, "parquet": _encode_parquet}
 FORMATS = ("table", *ENCODERS)
+#: The endings of the files of pictures, none of which is that of a format.
+PICTURES = (".png", ".svg", ".html")
 
 
 _EXTENSIONS = {".txt": "table"} | {f".{name}": name for name in ENCODERS}
@@ -106,6 +111,26 @@ def check_output(output: Path | None, sources: Iterable[str]) -> None:
         raise ClusterEvalError(f"{output.parent}: no such directory")
     if output.exists() and any(output.samefile(source) for source in sources):
         raise ClusterEvalError(f"--output: expected a file other than the input, got {output}")
+
+
+def check_picture(picture: Path | None) -> None:
+    """Raise an error if `picture` has no folder, or is not named like a picture."""
+    check_output(picture, ())
+    if picture is not None and picture.suffix.lower() not in PICTURES:
+        raise ClusterEvalError(
+            f"--plot: expected a file that ends in {', '.join(PICTURES)}, got {picture}"
+        )
+
+
+def save_picture(name: str, result: pl.DataFrame, picture: Path) -> None:
+    """Write the picture that a function of plots draws from a report."""
+    from polars_clustereval import plots
+
+    try:
+        chart = getattr(plots, name)(result)
+        chart.save(str(picture), format=picture.suffix.lower()[1:])
+    except ImportError as error:
+        raise ClusterEvalError(f"--plot: {error}") from error
 
 
 def encode_text(text: str, output: Path | None) -> bytes:

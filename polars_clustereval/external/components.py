@@ -7,7 +7,7 @@ of their ids, so the lowest number of a component is that of its least id, which
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
@@ -62,6 +62,13 @@ def _component_parts(links: pl.DataFrame) -> pl.DataFrame:
     return parts.filter(pl.col("node") != pl.col("part"))
 
 
+def _parts_at(links: pl.DataFrame, *, thresholds: list[float]) -> pl.DataFrame:
+    """Return the rows of _component_parts at each threshold, and the threshold."""
+    parts = (_component_parts(links.filter(pl.col("weight") >= x)) for x in thresholds)
+    rows = zip(thresholds, parts, strict=True)
+    return pl.concat(part.with_columns(threshold=pl.lit(x)) for x, part in rows)
+
+
 @dataclass(frozen=True)
 class EdgeGraph(Graph):
     """A graph whose clusters are the components of its edges. `rows` has id and other columns."""
@@ -105,6 +112,15 @@ class EdgeGraph(Graph):
         names = self.nodes.select(pl.col("node").alias("part"), pl.col("id").alias("cluster"))
         named = join_small(of_nodes, ["part"], names, how="left")
         return named.select(*self.keys, "id", cluster=pl.coalesce("cluster", "id"))
+
+    def nodes_at(self, thresholds: list[float]) -> pl.LazyFrame:
+        """Return the nodes at each threshold, with cluster, the lowest node of the component."""
+        schema = pl.Schema({**_PARTS, "threshold": pl.Float64()})
+        read = partial(_parts_at, thresholds=thresholds)
+        parts = map_whole(self.links.select("low", "high", "weight"), read, schema)
+        nodes = self.nodes.join(pl.LazyFrame({"threshold": thresholds}), how="cross")
+        nodes = join_small(nodes, ["threshold", "node"], parts, how="left")
+        return nodes.with_columns(cluster=pl.coalesce("part", "node"))
 
 
 # ----------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from .elbow import elbow_plot
 from .intervals import interval_plot
 from .projection import projection_plot
 from .silhouette import silhouette_plot
+from .thresholds import threshold_plot
 from .transitions import transition_plot
 
 __all__ = [
@@ -30,5 +31,6 @@ __all__ = [
     "interval_plot",
     "projection_plot",
     "silhouette_plot",
+    "threshold_plot",
     "transition_plot",
 ]

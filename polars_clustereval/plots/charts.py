@@ -109,20 +109,21 @@ def are_given(table: str, **columns: object) -> bool:
 
 
 def read_rows(
-    frame: Any, table: str, columns: Sequence[str], keys: Sequence[str], arguments: str
+    frame: Any, table: str, columns: Sequence[str], keys: Sequence[str], arguments: str = ""
 ) -> pl.DataFrame:
-    """Return columns of a frame with rows of `table`, or raise an error that names `arguments`.
+    """Return columns of a frame with rows of `table`, or raise an error.
 
-    Rows of several partitions, with the same `keys`, are an error too.
+    The error names the `arguments` that other rows need, if the chart takes these too. Rows of
+    several partitions, with the same `keys`, are an error too.
     """
     lazy = to_lazy(frame)
     present = lazy.collect_schema().names()
     missing = [name for name in columns if name not in present]
     if missing:
+        advice = f"; if the frame has other rows, also pass {arguments}" if arguments else ""
         raise ClusterEvalError(
             f"frame: expected rows of {table} with the columns {', '.join(columns)}, "
-            f"got no column named {', '.join(missing)}; if the frame has other rows, also pass "
-            f"{arguments}"
+            f"got no column named {', '.join(missing)}{advice}"
         )
     rows = lazy.select(columns).collect()
     repeated = rows.filter(pl.struct(keys).is_duplicated())

@@ -75,7 +75,7 @@ CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_t
 -- whether weights are compared with thresholds.
 CREATE OR REPLACE MACRO clustereval._check_graph_columns(
   tbl, id, cluster, edges, "left", "right", weight, partition_by, noise, weight_name, edge_name,
-  is_compared, weight_range := 'finite numbers >= 0'
+  is_compared, weight_range := 'finite numbers >= 0', left_name := 'left', right_name := 'right'
 ) AS TABLE
   WITH __ce_node_types AS (
     SELECT
@@ -97,8 +97,8 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
       clustereval._check_columns(
         clustereval._check_compared(TRUE, is_compared, weight),
         [
-          clustereval._given_column('left', "left"),
-          clustereval._given_column('right', "right"),
+          clustereval._given_column(left_name, "left"),
+          clustereval._given_column(right_name, "right"),
           clustereval._given_column(weight_name, weight)
         ]
       ) AS __ce_valid,
@@ -127,9 +127,9 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
       ))
       ELSE clustereval._check_end_type(
         clustereval._check_end_type(
-          nodes.__ce_valid AND ends.__ce_valid, 'right', ends.__ce_right_type, nodes.__ce_id_type
+          nodes.__ce_valid AND ends.__ce_valid, right_name, ends.__ce_right_type, nodes.__ce_id_type
         ),
-        'left', ends.__ce_left_type, nodes.__ce_id_type
+        left_name, ends.__ce_left_type, nodes.__ce_id_type
       )
     END AS valid
   FROM __ce_node_types AS nodes

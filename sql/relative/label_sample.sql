@@ -439,6 +439,27 @@ CREATE OR REPLACE MACRO clustereval._estimate_values(
     AND quotient.place = metrics.place
     AND facts.contradiction IS NULL;
 
+-- The rows of _estimate_values, from its cells and all_groups alone.
+CREATE OR REPLACE MACRO clustereval._sample_values(
+  cells, all_groups, labels_are_sample, sampling_fraction, beta
+) AS TABLE
+  WITH all_cells AS (SELECT * FROM query_table(all_groups) WHERE copies > 0),
+  cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(all_cells)),
+  totals AS MATERIALIZED (SELECT * FROM clustereval._sample_totals(cells, cluster_sizes)),
+  label_changes AS (
+    SELECT *
+    FROM clustereval._changes_by_label(
+      cells, cluster_sizes, totals, labels_are_sample, sampling_fraction, beta
+    )
+  ),
+  record_changes AS (
+    SELECT * FROM clustereval._changes_by_record(cells, cluster_sizes, totals, beta)
+  )
+  SELECT *
+  FROM clustereval._estimate_values(
+    all_groups, cells, totals, label_changes, record_changes, labels_are_sample
+  );
+
 ---------------------------------------------------------------------------------------------------
 -- Tables
 ---------------------------------------------------------------------------------------------------
@@ -474,36 +495,21 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
     FROM clustereval._row_groups(tbl, cluster, cluster, weight, partition_by, noise, noise_as)
       AS whole
   ),
-  __ce_cells AS (SELECT * FROM __ce_both_groups WHERE labeled AND copies > 0),
-  __ce_all_groups AS (SELECT * FROM __ce_both_groups WHERE NOT labeled),
-  __ce_all_cells AS (SELECT * FROM __ce_all_groups WHERE copies > 0),
-  __ce_cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(__ce_all_cells)),
-  __ce_totals AS MATERIALIZED (
-    SELECT * FROM clustereval._sample_totals(__ce_cells, __ce_cluster_sizes)
-  ),
-  __ce_changes AS (
+  cells AS (SELECT * FROM __ce_both_groups WHERE labeled AND copies > 0),
+  all_groups AS (SELECT * FROM __ce_both_groups WHERE NOT labeled),
+  metric_values AS (
     SELECT *
-    FROM clustereval._changes_by_label(
-      __ce_cells, __ce_cluster_sizes, __ce_totals, labels_are_sample, sampling_fraction, beta
+    FROM clustereval._sample_values(
+      cells, all_groups, labels_are_sample, sampling_fraction, beta
     )
   ),
-  __ce_record_changes AS (
-    SELECT *
-    FROM clustereval._changes_by_record(__ce_cells, __ce_cluster_sizes, __ce_totals, beta)
-  ),
-  __ce_values AS (
-    SELECT *
-    FROM clustereval._estimate_values(
-      __ce_all_groups, __ce_cells, __ce_totals, __ce_changes, __ce_record_changes, labels_are_sample
-    )
-  ),
-  __ce_estimates AS (SELECT *, clustereval._normal_quantile(confidence) AS z FROM __ce_values)
+  estimates AS (SELECT *, clustereval._normal_quantile(confidence) AS z FROM metric_values)
   SELECT
     partition_key, metric, value, std_error,
     CASE WHEN reason IS NULL THEN GREATEST(lower, least_value) END AS lower,
     CASE WHEN reason IS NULL THEN LEAST(upper, greatest_value) END AS upper,
     n_labeled_rows, n_labeled_pairs, reason
-  FROM clustereval._add_limits(__ce_estimates, labels_are_sample, sampling_fraction)
+  FROM clustereval._add_limits(estimates, labels_are_sample, sampling_fraction)
   WHERE clustereval._check_options(clustereval._valid_estimate_options(
     noise, noise_as, labels_are_sample, confidence, beta, sampling_fraction
   ))

@@ -205,6 +205,8 @@ FAULTS: dict[str, tuple[Any, str]] = {
 }
 #: Optional parameters of which a call needs one.
 NEEDED = {("compare_clusterings", "label")}
+#: Optional parameters that need others.
+TOGETHER = {("threshold_report", "is_match")}
 FUNCTIONS = {name: table.function for name, table in declared_tables().items()}
 
 
@@ -218,6 +220,8 @@ def test_a_function_refuses_a_fault_of_each_argument() -> None:
             if parameter.default is parameter.empty or (name, one) in NEEDED
         }
         for parameter in parameters.keys() & FAULTS.keys():
+            if (name, parameter) in TOGETHER:
+                continue
             fault, words = FAULTS[parameter]
             if parameter == "distance" and name in registry.tables("distances", "neighbors"):
                 words = NOT_FOUND.format(parameter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -281,6 +282,54 @@ def test_thresholds_on_the_terminal(run: Run, fail: Fail) -> None:
     assert "weight: expected the column that thresholds are compared with, got NULL" in error
 
 
+def test_thresholds_from_the_labels_of_a_sample(noted: Noted, fail: Fail, tmp_path: Path) -> None:
+    nodes = pl.read_parquet(MEMBERS).with_columns(
+        faction=pl.when(pl.int_range(pl.len()) < 20).then("faction")
+    )
+    path = write_input(nodes, tmp_path / "nodes.parquet")
+    call = ("thresholds", path, *WEIGHTED, "--label", "faction", "--labels-are-sample", "records")
+    text, note = noted(*call, "--thresholds", "2,5", "--format", "json", *QUICK)
+    graph = ("id", pl.read_parquet(TIES), "left", "right", "contexts")
+    report = ce.threshold_report(
+        nodes, *graph, "faction", thresholds=[2, 5], labels_are_sample="records"
+    )
+    assert json.loads(text)[1]["pair_precision"] == pytest.approx(report["pair_precision"][1])
+    assert "errors among the others" not in note
+    assert "thresholds: expected a list of thresholds with labels_are_sample" in fail(*call, *QUICK)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("ending", [".svg", ".PNG", ".html"])
+def test_a_picture_of_thresholds(run: Run, fail: Fail, tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"thresholds{ending}"
+    call = ("thresholds", MEMBERS, *WEIGHTED, "--label", "faction", *QUICK)
+    assert run(*call, "--plot", str(path)) == run(*call)
+    start = {".svg": b"<svg", ".PNG": b"\x89PNG", ".html": b"<!DOCTYPE html>"}
+    assert path.read_bytes().lstrip().startswith(start[ending])
+    error = fail(*call, "--plot", f"{path}.jpg")
+    assert f"--plot: expected a file that ends in .png, .svg, .html, got {path}.jpg" in error
+    assert "no such directory" in fail(*call, "--plot", str(tmp_path / "no" / path.name))
+
+
+def test_a_picture_needs_altair_and_one_partition(
+    fail: Fail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "thresholds.svg")
+    call = ("thresholds", MEMBERS, *WEIGHTED, *QUICK, "--plot", path)
+    days = [
+        write_input(
+            pl.read_parquet(x).join(pl.DataFrame({"day": [1, 2]}), how="cross"),
+            tmp_path / f"{i}.parquet",
+        )
+        for i, x in enumerate((MEMBERS, TIES))
+    ]
+    given = (*("thresholds", days[0], *WEIGHTED, *QUICK, "--plot", path), "--edges", days[1])
+    error = fail(*given, "--partition-by", "day")
+    assert "expected one row of threshold_report per threshold, got several" in error
+    monkeypatch.setitem(sys.modules, "altair", None)
+    assert "--plot: polars_clustereval.plots needs altair: pip install" in fail(*call)
+
+
 @pytest.mark.parametrize(
     ("n_labeled", "is_told"), [(34, False), (31, False), (30, True), (0, False)]
 )
@@ -294,3 +343,4 @@ def test_sparse_labels_are_told_beside_thresholds(
     _, note = noted("thresholds", path, *WEIGHTED, "--label", "faction", *QUICK)
     words = f"{n_labeled} of 34 ids have a label: errors among the others are not seen"
     assert (words in note) == is_told
+    assert ("with --labels-are-sample" in note) == is_told

@@ -12,7 +12,17 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval import plots
-from tests.support.plot_calls import CALLS, CELLS, LINE, ROW_CALLS, RUNS, SIX, SWEEP, draw_chart
+from tests.support.plot_calls import (
+    CALLS,
+    CELLS,
+    LINE,
+    ROW_CALLS,
+    RUNS,
+    SIX,
+    SWEEP,
+    THRESHOLDS,
+    draw_chart,
+)
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -40,7 +50,7 @@ def test_frames_of_other_libraries(name: str) -> None:
         draw_chart(name, [1, 2])
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [name for name in CALLS if name != "threshold_plot"])
 def test_errors_of_the_functions(name: str) -> None:
     with pytest.raises(ce.ClusterEvalError, match="cluster: column 'cluster' not found"):
         draw_chart(name, CALLS[name][0].drop("cluster"))
@@ -70,6 +80,7 @@ def test_errors_of_the_functions(name: str) -> None:
         ("transition_plot", {"max_clusters": 31}, "max_clusters: expected a whole number from"),
         ("transition_plot", {"threshold": 2}, "threshold: expected a number above 0 and at most 1"),
         ("transition_plot", {"min_share": 0.6}, "min_share: expected a number from 0 to the thr"),
+        ("threshold_plot", {"max_thresholds": 1}, "max_thresholds: expected a whole number from 2"),
         ("silhouette_plot", {"distance": "manhattan"}, "did you mean 'cityblock'?"),
     ],
 )  # fmt: skip
@@ -93,6 +104,7 @@ def test_bad_options(name: str, options: dict[str, Any], words: str) -> None:
         ("transition_plot", RUNS.with_columns(run=pl.when(pl.col("run") > 1).then("run")),
          "run: expected a value in every row, got NULL"),
         ("transition_plot", RUNS.with_columns(id=1), "expected one row per id in a run, got"),
+        ("threshold_plot", THRESHOLDS.clear(), "expected at least one threshold, got no rows"),
         ("interval_plot", CELLS.clear(), "expected at least one score with a value, got none"),
     ],
 )  # fmt: skip
@@ -107,6 +119,7 @@ def test_too_few_rows(name: str, frame: pl.DataFrame, words: str) -> None:
         ("elbow_plot", "frame: expected rows of elbow with the columns k, n_clusters, ssw, "),
         ("agreement_plot", "run_1, run_2, n, score; if the frame has other rows, also pass id"),
         ("interval_plot", "column named metric, value, lower, upper; if the frame has other"),
+        ("threshold_plot", "frame: expected rows of threshold_report with the columns threshold, "),
     ],
 )  # fmt: skip
 def test_rows_of_another_table(name: str, words: str) -> None:
@@ -120,6 +133,7 @@ def test_rows_of_another_table(name: str, words: str) -> None:
         ("elbow_plot", "frame: expected one row of elbow per k, got several with k 1; keep only"),
         ("agreement_plot", "per run_1 and run_2, got several with run_1 1, run_2 2; keep only"),
         ("interval_plot", "per metric, got several with metric rand_score; keep only the"),
+        ("threshold_plot", "per threshold, got several with threshold 0.3; keep only the rows"),
     ],
 )
 def test_rows_of_several_partitions(name: str, words: str) -> None:

@@ -627,13 +627,14 @@ WIDTHS: dict[str, list[Any]] = {
     "agreement_plot": [{"step": 44}],
     "interval_plot": [360],
     "transition_plot": [520],
+    "threshold_plot": [420] * 3,
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_charts_fit_on_a_page(name: str) -> None:
     """With axes and legends, no picture is wider than 620 pixels."""
-    kind = alt.ConcatChart if name == "elbow_plot" else alt.LayerChart
+    kind = alt.ConcatChart if name in ("elbow_plot", "threshold_plot") else alt.LayerChart
     assert isinstance(own_chart(name), kind)
     spec = own_specification(name)
     assert [panel["width"] for panel in spec.get("concat", [spec])] == WIDTHS[name]
@@ -680,6 +681,7 @@ def test_axes_are_titled_in_words(name: str) -> None:
         "agreement_plot": {"first run", "second run", "score"},
         "interval_plot": {"score, and its interval"},
         "transition_plot": {"cluster", "cluster in the next run", "ids"},
+        "threshold_plot": {"threshold", "score", "ids in the largest cluster"},
     }
     assert wanted[name] <= {*titles}
 

@@ -277,7 +277,10 @@ CALLED = re.compile(r"clustereval\.\w+|\w+(?= :=)")
 FEW_ROWS = 1000
 #: The same for pairwise_report, where the optimizer keeps pairs of pairs from being joined.
 FEW_ROWS_IN_PAIRS = 60
-COLUMN_ARGUMENTS = ("weight", "id", "run", "reference_set")
+COLUMN_ARGUMENTS = (
+    *("weight", "id", "run", "reference_set"),
+    *("pair_left", "pair_right", "is_match", "pair_weight"),
+)
 
 
 def call_sql(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+import polars_clustereval as ce
 from polars_clustereval import plots
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ RUNS = pl.DataFrame(
         "cluster": [0, 0, 1, 1, 7, 7, 5, 5, 0, 1, 1],
     }
 )
+#: Ids 1 to 3 are an entity, and the edge of 0.3 joins id 4 to them.
+THRESHOLDS = ce.threshold_report(
+    pl.DataFrame({"id": [1, 2, 3, 4], "label": [1, 1, 1, 2]}),
+    "id",
+    pl.DataFrame({"left": [1, 2, 3], "right": [2, 3, 4], "w": [0.9, 0.8, 0.3]}),
+    *("left", "right", "w", "label"),
+)
 CELLS = pl.DataFrame({"label": ["a", "b", "a", "b"], "cluster": [0, 0, 1, 1], "n": [45, 15, 5, 35]})
 
 #: A call of each function on a frame.
@@ -40,6 +48,7 @@ CALLS: dict[str, tuple[pl.DataFrame, tuple[Any, ...], dict[str, Any]]] = {
     "agreement_plot": (RUNS, ("id", "run", "cluster"), {}),
     "interval_plot": (CELLS, ("label", "cluster"), {"weight": "n"}),
     "transition_plot": (RUNS, ("id", "run", "cluster"), {}),
+    "threshold_plot": (THRESHOLDS, (), {}),
 }
 #: Calls on rows that the functions of this package return.
 ROW_CALLS = {
@@ -48,6 +57,7 @@ ROW_CALLS = {
     "interval_plot": lambda frame: frame.clustereval.external_intervals(
         "label", "cluster", weight="n"
     ),
+    "threshold_plot": lambda frame: frame,
 }
 
 

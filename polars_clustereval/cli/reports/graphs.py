@@ -15,7 +15,7 @@ from polars_clustereval import (
     neighborhood_samples,
     threshold_report,
 )
-from polars_clustereval.external.thresholds import THRESHOLD_SCORES
+from polars_clustereval.relative.thresholds import THRESHOLD_SCORES
 
 from .record import Input, Report, explain, look_up
 
@@ -226,8 +226,9 @@ _THRESHOLDS = replace(
     function=threshold_report,
     description="the clusters that edges make at each threshold, and their scores",
     inputs=(Input("frame", "clustereval_nodes", ("id", "label", "partition_by")), _GRAPH.inputs[1]),
+    plot="threshold_plot",
     no_rows="no edges",
-    heading=(("id", "label"), ("left", "right", "weight")),
+    heading=(("id", "label", "labels_are_sample"), ("left", "right", "weight")),
     meanings=explain(
         {
             "threshold": "lowest weight of an edge that counts",

@@ -92,6 +92,8 @@ class Report:
     engine: str = "duckdb"
     #: The tables that the function takes, in the order of its parameters.
     inputs: tuple[Input, ...] = _ROWS
+    #: The function of plots that draws the rows for the option --plot, or '' without this option.
+    plot: str = ""
     #: Columns that count rows of the input. If all of them are 0, the input has no rows. If a
     #: report has no such columns, the input has no rows if the report is empty.
     row_counts: tuple[str, ...] = ()

@@ -1,4 +1,7 @@
-"""connected_components and threshold_report in every engine: networkx, scikit-learn, and errors."""
+"""connected_components and threshold_report in every engine: networkx, scikit-learn, and errors.
+
+Scores from the labels of a sample are compared with those of the clusters at each threshold.
+"""
 
 from __future__ import annotations
 
@@ -211,6 +214,175 @@ def test_at_20_000_ids_both_sides_agree() -> None:
         assert found[1][name] == pytest.approx(report[name], rel=1e-12)
     rows = make("duckdb").call("connected_components", nodes, "id", edges, *ENDS, threshold=0.45)
     assert pl.DataFrame(rows).equals(parts)
+    options = {"thresholds": thresholds, "labels_are_sample": "records"}
+    sides = [ask(make(name), nodes, edges, **options) for name in ("polars", "duckdb")]
+    assert_points(*sides, tolerance=1e-12, floor=1e-13)
+    assert sides[0][1]["bcubed_precision"] != pytest.approx(found[1]["bcubed_precision"])
+    pairs = labeled_pairs(0, edges, 20_000)
+    options = {"thresholds": thresholds, "pairs": pairs, **PAIR_COLUMNS}
+    sides = [ask(make(name), nodes, edges, None, **options) for name in ("polars", "duckdb")]
+    assert_points(*sides, tolerance=1e-12, floor=1e-13)
+
+
+DESIGNS = ("uniform", "by_record", "records")
+
+
+def sampled_graph(seed: int, design: str, n: int = 60) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A graph most of whose edges join ids of an entity, and labels of a sample of these."""
+    r = np.random.default_rng(seed)
+    entities = r.integers(0, n // 3 + 1, n)
+    if design == "records":
+        known = r.random(n) < 0.6
+    else:
+        drawn = r.random(n // 3 + 1) if design == "uniform" else r.random(n)[entities]
+        known = np.isin(entities, np.flatnonzero(drawn < 0.5))
+    nodes: list[Node] = [
+        (i, int(entities[i]) if known[i] else None, None) for i in r.permutation(n).tolist()
+    ]
+    one = r.integers(0, n, 2 * n)
+    same = [int(r.choice(np.flatnonzero(entities == entities[i]))) for i in one]
+    two = np.where(r.random(2 * n) < 0.8, same, r.integers(0, n, 2 * n))
+    weights = np.where(entities[one] == entities[two], 0.2, 0) + r.integers(0, 9, 2 * n) / 10
+    edges = [(int(a), int(b), float(w), None) for a, b, w in zip(one, two, weights, strict=True)]
+    return frames_of(nodes, edges)
+
+
+def estimates_at(
+    engine: Engine, nodes: pl.DataFrame, edges: pl.DataFrame, design: str, threshold: float
+) -> Row:
+    """The estimates for the components at a threshold."""
+    parts = engine.call("connected_components", nodes, "id", edges, *ENDS, threshold=threshold)
+    rows = pl.DataFrame(parts).join(nodes, on="id")
+    found = engine.call(
+        "entity_resolution_estimates", rows, "label", "cluster", labels_are_sample=design
+    )
+    values = {row["metric"]: row["value"] for row in found}
+    return {name: values.get(name) for name in SCORES}
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("design", DESIGNS)
+def test_labels_of_a_sample_give_the_estimates_for_each_clustering(
+    engine: Engine, design: str
+) -> None:
+    thresholds = [0.15, 0.5, 0.85, 3.0]
+    n_found = 0
+    for seed in range(4):
+        nodes, edges = sampled_graph(seed, design, 90 if seed else 2)
+        options = {"thresholds": thresholds, "labels_are_sample": design}
+        found = ask(engine, nodes, edges, **options)
+        plain = ask(engine, nodes, edges, thresholds=thresholds)
+        wanted = [
+            row | estimates_at(engine, nodes, edges, design, row["threshold"]) for row in plain
+        ]
+        assert_points(found, wanted, tolerance=1e-12, floor=1e-13, what=(design, seed))
+        values = [row[name] for row in found for name in SCORES]
+        n_found += len(values) - values.count(None)
+        days = [pl.concat([x.with_columns(day=pl.lit(d)) for d in (2, 1)]) for x in (nodes, edges)]
+        rows = ask(engine, *days, partition_by="day", **options)
+        wanted = [{"day": day, **row} for day in (1, 2) for row in found]
+        assert_points(rows, wanted, tolerance=1e-12, floor=1e-13, what=(design, seed))
+    assert n_found >= 40
+
+
+def test_a_sample_that_contradicts_its_design_has_no_scores(engine: Engine) -> None:
+    """Labels of random records are not those of all records of some entities."""
+    nodes, edges = sampled_graph(1, "records", 300)
+    [row] = ask(engine, nodes, edges, thresholds=[0.3], labels_are_sample="uniform")
+    assert [row[name] for name in SCORES] == [None] * 10
+    assert row["n_labeled"] == nodes["label"].count()
+
+
+def test_labels_of_a_sample_without_rows_or_labels(engine: Engine) -> None:
+    nodes, edges = frames_of([(1, None, None), (2, None, None)], [])
+    options = {"thresholds": [0.5, 0.2], "labels_are_sample": "uniform"}
+    rows = ask(engine, nodes, edges, **options)
+    assert [row["threshold"] for row in rows] == [0.2, 0.5]
+    for row in rows:
+        assert (row["n"], row["n_labeled"], row["n_clusters"]) == (2, 0, 2)
+        assert [row[name] for name in SCORES] == [None] * 10
+    assert ask(engine, nodes.clear(), edges, **options) == []
+
+
+PAIR_COLUMNS = {"pair_left": "p", "pair_right": "q", "is_match": "match", "pair_weight": "times"}
+
+
+def labeled_pairs(seed: int, edges: pl.DataFrame, n: int = 60) -> pl.DataFrame:
+    """Labels of edges and of other pairs, some of which come twice, in either order."""
+    r = np.random.default_rng(seed)
+    others = pl.DataFrame({"one": r.integers(0, n + 2, n), "two": r.integers(0, n, n)})
+    pairs = pl.concat([edges.select("one", "two").sample(fraction=0.5, seed=seed), others])
+    low, high = pl.min_horizontal("one", "two"), pl.max_horizontal("one", "two")
+    pairs = pairs.select(p=low, q=high).unique(maintain_order=True)
+    pairs = pairs.with_columns(
+        match=pl.Series(r.random(pairs.height) < 0.6),
+        times=pl.Series(r.integers(1, 4, pairs.height) / 2),
+    )
+    twice = pairs.head(9).rename({"p": "q", "q": "p"}).select(pairs.columns)
+    unknown = pairs.tail(3).with_columns(match=None)
+    return pl.concat([pairs, twice, unknown.cast(pairs.schema)])
+
+
+def scores_of_pairs(
+    engine: Engine, nodes: pl.DataFrame, edges: pl.DataFrame, pairs: pl.DataFrame, at: float
+) -> Row:
+    """The scores of pair_label_report for the components at a threshold."""
+    parts = engine.call("connected_components", nodes, "id", edges, *ENDS, threshold=at)
+    columns = ("id", "cluster", pairs, "p", "q", "match")
+    [row] = engine.call("pair_label_report", pl.DataFrame(parts), *columns, weight="times")
+    return {name: row.get(name) if name in SCORES[:3] else None for name in SCORES}
+
+
+@pytest.mark.gate
+def test_labels_of_pairs_give_the_scores_of_their_report(engine: Engine) -> None:
+    thresholds = [0.15, 0.5, 0.85, 3.0]
+    days = {1: 2, 2: 3, None: 4}
+    of_days: dict[int | None, list[Any]] = {}
+    for day, seed in days.items():
+        nodes, edges = sampled_graph(seed, "uniform")
+        pairs = labeled_pairs(seed, edges)
+        options = {"thresholds": thresholds, "pairs": pairs, **PAIR_COLUMNS}
+        found = ask(engine, nodes, edges, None, **options)
+        wanted = [
+            row | scores_of_pairs(engine, nodes, edges, pairs, row["threshold"])
+            for row in ask(engine, nodes, edges, None, thresholds=thresholds)
+        ]
+        assert_points(found, wanted, tolerance=1e-12, floor=1e-13, what=seed)
+        assert 0 < found[1]["pair_f_score"] < 1
+        frames = (nodes, edges, pairs)
+        of_days[day] = [*(x.with_columns(day=pl.lit(day, pl.Int64)) for x in frames), found]
+    nodes, edges, pairs = (pl.concat([one[i] for one in of_days.values()]) for i in range(3))
+    options = {"thresholds": thresholds, "partition_by": "day", **PAIR_COLUMNS}
+    found = ask(engine, nodes, edges, None, pairs=pairs, **options)
+    wanted = [{"day": day, **row} for day, parts in of_days.items() for row in parts[3]]
+    assert_points(found, wanted, tolerance=1e-12, floor=1e-13)
+    # Without the column, the pairs hold for every day.
+    same = of_days[1][2].drop("day")
+    found = ask(engine, nodes, edges, None, pairs=same, **options)
+    wanted = [
+        {"day": day, **row}
+        for day, (*parts, _) in of_days.items()
+        for row in ask(engine, *parts[:2], None, thresholds=thresholds, pairs=same, **PAIR_COLUMNS)
+    ]
+    assert_points(found, wanted, tolerance=1e-12, floor=1e-13)
+
+
+def test_labels_of_pairs_by_hand(engine: Engine) -> None:
+    """Three pairs of a chain of four ids: 1-3 is a match that needs both edges, 1-4 is not."""
+    nodes, edges = frames_of(
+        [(i, None, None) for i in range(1, 6)],
+        [(1, 2, 0.9, None), (2, 3, 0.8, None), (3, 4, 0.3, None)],
+    )
+    pairs = pl.DataFrame({"p": [3, 1, 4, 5], "q": [1, 4, 5, 5], "match": [1, 0, 1, 1]})
+    columns = {"pair_left": "p", "pair_right": "q", "is_match": "match"}
+    options = {"thresholds": [0.3, 0.8, 0.9], "pairs": pairs, **columns}
+    rows = ask(engine, nodes, edges, None, **options)
+    found = [tuple(row[name] for name in ("n_labeled", *SCORES[:4])) for row in rows]
+    assert found == [(0, 0.5, 0.5, 0.5, None), (0, 1, 0.5, 2 / 3, None), (0, None, 0, 0, None)]
+    # Without ids or without pairs, there is no score.
+    assert ask(engine, nodes.clear(), edges, None, **options) == []
+    rows = ask(engine, nodes, edges, None, **options | {"pairs": pairs.clear()})
+    assert [[row[name] for name in SCORES] for row in rows] == [[None] * 10] * 3
 
 
 def test_a_long_chain(engine: Engine) -> None:
@@ -333,6 +505,97 @@ def test_thresholds_are_a_list_of_numbers(
 ) -> None:
     with fails(engine, words):
         ask(engine, NODES, EDGES, thresholds=thresholds)
+
+
+@pytest.mark.parametrize(
+    ("label", "options", "words"),
+    [
+        (
+            "label",
+            {"labels_are_sample": "uniform"},
+            "thresholds: expected a list of thresholds with labels_are_sample, got NULL",
+        ),
+        (
+            "label",
+            {"labels_are_sample": "at random", "thresholds": [0.5]},
+            "labels_are_sample: expected one of 'uniform', 'by_record', 'records', got 'at random'",
+        ),
+        (
+            None,
+            {"labels_are_sample": "uniform", "thresholds": [0.5]},
+            "label: expected the column with the labels of a sample, got NULL",
+        ),
+    ],
+)
+def test_labels_of_a_sample_need_labels_and_thresholds(
+    engine: Engine, label: str | None, options: dict[str, Any], words: str
+) -> None:
+    with fails(engine, words):
+        ask(engine, NODES, EDGES, label, **options)
+
+
+PAIRS = pl.DataFrame({"p": [1], "q": [2], "match": [True]})
+OF_PAIRS = {"pairs": PAIRS, "pair_left": "p", "pair_right": "q", "is_match": "match"}
+TEXTS = PAIRS.with_columns(pl.col("q").cast(pl.String))
+TWICE = pl.concat([PAIRS, PAIRS.with_columns(match=False)])
+
+
+@pytest.mark.parametrize(
+    ("label", "options", "words"),
+    [
+        (None, {}, "thresholds: expected a list of thresholds with pairs, got NULL"),
+        ("label", {"thresholds": [0.5]}, "pairs: expected labels of pairs or of ids, got both"),
+        (
+            None,
+            {"thresholds": [0.5], "labels_are_sample": "uniform"},
+            "pairs: expected labels of pairs or of ids, got both",
+        ),
+        *(
+            (
+                None,
+                {"thresholds": [0.5], name: None},
+                "pairs: expected pair_left, pair_right and is_match with pairs, got NULL",
+            )
+            for name in ("pair_left", "pair_right", "is_match")
+        ),
+        (
+            None,
+            {"thresholds": [0.5], "pairs": TEXTS},
+            "pair_right: expected the type of id (",
+        ),
+        (
+            None,
+            {"thresholds": [0.5], "pairs": PAIRS.with_columns(p=9)},
+            "pairs: expected pairs between ids with a cluster, such as 1, got 1 pairs, each with ",
+        ),
+        (
+            None,
+            {"thresholds": [0.5], "pairs": PAIRS.with_columns(match=pl.lit(2))},
+            "is_match: expected booleans, or the numbers 0 and 1, got ",
+        ),
+        (
+            None,
+            {"thresholds": [0.5], "pairs": TWICE},
+            "is_match: expected one label per pair, got different ones for the ids 1 and 2; leave",
+        ),
+        (
+            None,
+            {"thresholds": [0.5], "pairs": PAIRS.with_columns(w=0), "pair_weight": "w"},
+            "weight: expected numbers > 0 (from 1e-100 to 1e100), got 0",
+        ),
+    ],
+)  # fmt: skip
+def test_errors_of_labels_of_pairs(
+    engine: Engine, label: str | None, options: dict[str, Any], words: str
+) -> None:
+    with fails(engine, words):
+        ask(engine, NODES, EDGES, label, **OF_PAIRS | options)
+
+
+def test_columns_of_pairs_need_pairs() -> None:
+    words = "pairs: expected pair_left, pair_right and is_match with pairs, got NULL"
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        ce.threshold_report(NODES, "id", EDGES, *ENDS, thresholds=[0.5], is_match="w")
 
 
 @pytest.mark.parametrize("table", ["connected_components", "threshold_report"])

@@ -6,6 +6,7 @@ computed. So all thresholds take one pass over the edges, from the highest weigh
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -33,20 +34,33 @@ from polars_clustereval.base.frames import (
 )
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.external.components import EdgeGraph
+from polars_clustereval.external.contingency import (
+    ContingencyTable,
+    LabelOptions,
+    flag_groups,
+    pair_count_terms,
+)
+from polars_clustereval.external.graph_counts import (
+    GraphColumns,
+    check_compared,
+    read_rows_and_ends,
+)
+from polars_clustereval.external.information import information_scores
+from polars_clustereval.external.kernels.merging import merge_components
+from polars_clustereval.external.pair_counting import pair_scores
+from polars_clustereval.external.pair_labels import pair_label_report
+from polars_clustereval.external.set_matching import matching_scores
 
-from .components import EdgeGraph
-from .contingency import LabelOptions, pair_count_terms
-from .graph_counts import GraphColumns, check_compared, read_rows_and_ends
-from .information import information_scores
-from .kernels.merging import merge_components
-from .pair_counting import pair_scores
-from .set_matching import matching_scores
+from .label_sample import check_sample, estimate_sample
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys
     from polars_clustereval.base.frames import Row, Terms
+
+    from .label_sample import SampleDesign
 
 _THRESHOLD_COUNTS = (
     *("n", "n_labeled", "n_edges", "n_clusters", "n_singletons", "largest_cluster_size", "n_pairs"),
@@ -61,9 +75,16 @@ THRESHOLD_SCORES = (
 _THRESHOLD_COLUMNS = ("threshold", *_THRESHOLD_COUNTS, "expected_precision", *THRESHOLD_SCORES)
 
 
-def _check_thresholds(thresholds: object) -> list[float] | None:
-    """Return the user's thresholds, sorted and each once, or None."""
+def _check_thresholds(thresholds: object, needed_by: str) -> list[float] | None:
+    """Return the user's thresholds, sorted and each once, or None.
+
+    `needed_by` is the name of an option that needs a list of them, or empty.
+    """
     if thresholds is None:
+        if needed_by:
+            raise ClusterEvalError(
+                f"thresholds: expected a list of thresholds with {needed_by}, got NULL"
+            )
         return None
     if isinstance(thresholds, list | tuple) and thresholds:
         wrong = [x for x in thresholds if not (is_number(x) and isfinite(x))]
@@ -251,6 +272,71 @@ def _add_score_sums(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 # ----------------------------------------------------------------------------------------------
+# Labels of a sample
+# ----------------------------------------------------------------------------------------------
+
+
+def _estimates_at_thresholds(
+    graph: EdgeGraph, thresholds: list[float], design: SampleDesign
+) -> pl.LazyFrame:
+    """Return the values of entity_resolution_estimates of each partition at each threshold."""
+    sample = check_sample(design, None, 1.0)
+    keys = graph.keys | {"threshold": "threshold"}
+    # A struct is never NULL, so nodes without a label are also groups.
+    entity = pl.struct(pl.col("label").alias("entity")).alias("label")
+    n_nodes = pl.len().cast(pl.Int64)
+    groups = graph.nodes_at(thresholds).group_by(*keys, entity, "cluster").agg(n=n_nodes)
+    whole = ContingencyTable(flag_groups(groups, LabelOptions()), keys).cache_groups()
+    has_entity = pl.col("label").struct.field("entity").is_not_null()
+    labeled = ContingencyTable(whole.groups.filter(has_entity), keys)
+    names = THRESHOLD_SCORES[:-1]
+    estimates = estimate_sample(whole, labeled, sample, names).estimates.group_by([*keys])
+    of_metrics = {name: pl.col("value").filter(pl.col("metric") == name).first() for name in names}
+    return estimates.agg(**of_metrics, variation_of_information=pl.lit(None, pl.Float64))
+
+
+# ----------------------------------------------------------------------------------------------
+# Labels of pairs
+# ----------------------------------------------------------------------------------------------
+
+
+def _check_pairs(pairs: dict[str, Any], *others: object) -> bool:
+    """Return whether labels of pairs are given, or raise an error if only some of them are.
+
+    `others` are the options of labels of ids.
+    """
+    missing = [x is None for x in pairs.values()]
+    if any(missing) and not all(missing):
+        raise ClusterEvalError(
+            "pairs: expected pair_left, pair_right and is_match with pairs, got NULL"
+        )
+    if not any(missing) and any(x is not None for x in others):
+        raise ClusterEvalError("pairs: expected labels of pairs or of ids, got both")
+    return not any(missing)
+
+
+def _pair_scores_at_thresholds(
+    graph: EdgeGraph, thresholds: list[float], pairs: dict[str, Any]
+) -> pl.LazyFrame:
+    """Return the scores of pair_label_report of each partition at each threshold."""
+    names = graph.keys | {"threshold": "threshold"}
+    rows = graph.nodes_at(thresholds).select(
+        *(pl.col(key).alias(name) for key, name in names.items()),
+        __ce_id=pl.col("id").cast(graph.id_type),
+        __ce_cluster="cluster",
+    )
+    by = [*names.values()]
+    try:
+        found = pair_label_report(rows, "__ce_id", "__ce_cluster", **pairs, partition_by=by)
+    except ClusterEvalError as error:
+        raise ClusterEvalError(re.sub("^(left|right):", r"pair_\1:", str(error))) from error
+    scores = ("pair_precision", "pair_recall", "pair_f_score")
+    nothing = [name for name in THRESHOLD_SCORES if name not in scores]
+    found = found.select(*(pl.col(name).alias(key) for key, name in names.items()), *scores)
+    return found.with_columns(pl.lit(None, pl.Float64).alias(name) for name in nothing)
+
+
+# ----------------------------------------------------------------------------------------------
 # Tables
 # ----------------------------------------------------------------------------------------------
 
@@ -266,6 +352,12 @@ def threshold_report(
     label: Column | None = None,
     *,
     thresholds: Sequence[float] | None = None,
+    labels_are_sample: SampleDesign | None = None,
+    pairs: pl.DataFrame | pl.LazyFrame | None = None,
+    pair_left: Column | None = None,
+    pair_right: Column | None = None,
+    is_match: Column | None = None,
+    pair_weight: Column | None = None,
     partition_by: Keys = None,
 ) -> Frame:
     """Clusters and scores at each threshold of the edges' weights.
@@ -281,9 +373,16 @@ def threshold_report(
     label : str or Expr, optional
         The column of `frame` with the true entity of each id. The scores are those of the ids with
         a label. If only a sample of the ids has one, they are too high, because the errors among
-        the other ids are not seen (see entity_resolution_estimates).
+        the other ids are not seen, unless you pass `labels_are_sample`.
     thresholds : sequence of float, optional
         The thresholds to report. By default, each distinct weight of a pair of ids is a threshold.
+    labels_are_sample : {'uniform', 'by_record', 'records'}, optional
+        How the labeled entities or ids were sampled, as in entity_resolution_estimates. The scores
+        are then estimates for all ids, and `thresholds` is needed.
+    pairs, pair_left, pair_right, is_match, pair_weight
+        Labels of pairs of ids in place of `label`: the frame of pairs and its columns, which are
+        those of pair_label_report, where they are called pairs, left, right, is_match and weight.
+        `thresholds` is needed with them.
 
     Returns
     -------
@@ -305,16 +404,24 @@ def threshold_report(
         - pair_precision, pair_recall, pair_f_score, bcubed_precision, bcubed_recall,
           bcubed_f_score, exact_match_precision, exact_match_recall, exact_match_f_score and
           variation_of_information: the scores of external_report. They are NULL without labels.
+          With `labels_are_sample`, they are the values of entity_resolution_estimates, and
+          variation_of_information is NULL. A score without such a value is NULL, too. For its
+          interval, and for the reason of a NULL, pass the clusters of connected_components at your
+          threshold to entity_resolution_estimates. With `pairs`, the pair scores are those of
+          pair_label_report, which has their intervals, and the others are NULL.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as in connected_components, and if thresholds is not a list of numbers.
+        For the same reasons as in connected_components, and if thresholds is not a list of numbers,
+        if labels_are_sample is unknown, or if labels of a sample or of pairs are given without
+        thresholds. Labels of pairs raise the errors of pair_label_report.
 
     Notes
     -----
     The time grows as O((n + m) log n) for n ids and m edges, however many thresholds there are. In
-    SQL, it grows with the number of thresholds. The nodes and the edges are held in memory. In SQL:
+    SQL, and with labels of a sample or of pairs, it grows with the number of thresholds. The nodes
+    and the edges are held in memory. In SQL:
     ``FROM clustereval.threshold_report(tbl, id, edges, "left", "right", weight, label)``.
 
     References
@@ -335,7 +442,11 @@ def threshold_report(
     >>> report.select("threshold", "n_clusters", "pair_precision", "pair_recall").rows()
     [(0.3, 1, 0.5, 1.0), (0.8, 2, 1.0, 1.0), (0.9, 3, 1.0, 0.3333...)]
     """
-    asked = _check_thresholds(thresholds)
+    labeled: dict[str, Any] = {"pairs": pairs, "left": pair_left, "right": pair_right}
+    labeled["is_match"] = is_match
+    has_pairs = _check_pairs(labeled, label, labels_are_sample)
+    sample = "" if labels_are_sample is None else "labels_are_sample"
+    asked = _check_thresholds(thresholds, "pairs" if has_pairs else sample)
     check_compared(weight)
     columns = pass_arguments_to(GraphColumns, cluster=id, is_signed=True)
     options = pass_arguments_to(LabelOptions, weight=None, noise=None, noise_as=None)
@@ -343,6 +454,10 @@ def threshold_report(
     parts = read_rows_and_ends(frame, edges, of_rows, columns, options, _THRESHOLD_COLUMNS)
     rows, ends, keys, of_id = parts
     if label is None:
+        if labels_are_sample is not None:
+            raise ClusterEvalError(
+                "label: expected the column with the labels of a sample, got NULL"
+            )
         rows = rows.with_columns(label=pl.lit(None, pl.Int64))
     graph = EdgeGraph(rows, ends, keys, options, of_id)
     by: list[str] = list(keys)
@@ -352,7 +467,15 @@ def threshold_report(
     sums = _sums_at_thresholds(graph, labels, asked)
     sums = _add_score_sums(join_partitions(sums, by, _totals(graph, labels)))
     scores = pair_scores(pl.col) | matching_scores(pl.col) | information_scores(pl.col)
-    has_labels = pl.col("total") > 0
+    scores = {name: pl.when(pl.col("total") > 0).then(scores[name]) for name in THRESHOLD_SCORES}
+    if asked and (has_pairs or labels_are_sample is not None):
+        others = (
+            _estimates_at_thresholds(graph, asked, labels_are_sample)
+            if labels_are_sample is not None
+            else _pair_scores_at_thresholds(graph, asked, labeled | {"weight": pair_weight})
+        )
+        sums = join_small(sums, [*by, "threshold"], others, how="left")
+        scores = {name: pl.col(name) for name in THRESHOLD_SCORES}
     found = sums.select(
         *(*by, "threshold", "n", "n_edges", "n_singletons", "largest_cluster_size"),
         n_labeled="total",
@@ -361,7 +484,7 @@ def threshold_report(
         expected_precision=pl.when(pl.col("n_other_weights") == 0).then(
             ratio(from_fixed_point(pl.col("fixed_weight")), pl.col("n_edges"))
         ),
-        **{name: pl.when(has_labels).then(scores[name]) for name in THRESHOLD_SCORES},
+        **scores,
     )
     found = found.select(*by, *_THRESHOLD_COLUMNS).sort(*by, "threshold", nulls_last=True)
     return to_user_frame(frame, found, keys)
