@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         external_label_report,
         external_report,
     )
+    from .external.size_findings import cluster_size_findings
     from .external.summary import external_summary
     from .external.thresholds import threshold_report
     from .internal.centroids import centroids
@@ -150,6 +151,7 @@ class ClusterEval:
         external_cluster_report = _method(external_cluster_report)
         external_label_report = _method(external_label_report)
         bcubed_samples = _method(bcubed_samples)
+        cluster_size_findings = _method(cluster_size_findings)
         external_summary = _method(external_summary)
         threshold_report = _method(threshold_report)
         centroids = _method(centroids)

@@ -197,6 +197,37 @@ COMMENT ON MACRO TABLE clustereval.cluster_profile IS
 'Josse and Husson (2008), FactoMineR: an R package for multivariate analysis, '
 'doi:10.18637/jss.v025.i01.';
 
+COMMENT ON MACRO TABLE clustereval.cluster_size_findings IS
+'Findings about the sizes of clusters, in words and numbers, without labels or vectors. One row '
+'per finding. The rows are sorted by partition, severity (worst first) and size (largest first). '
+'The result has partition_key and the columns severity, code, cluster, n, value and finding, '
+'which are those of external_findings. The codes are no_rows, unnamed_noise, unknown_noise, '
+'all_singletons, dropped_rows, noise_rows, one_cluster and giant_cluster, which have the same '
+'meaning as in external_findings. outlying_cluster: a cluster is far larger than the sizes of the '
+'others let you expect, as if different entities were joined in it. value is its size divided by '
+'that of the largest cluster that is not outlying. A cluster is outlying if it is above a gap in '
+'the sorted sizes, with the following properties. The largest size below the gap is less than a '
+'tenth of the smallest one above it. At most a twentieth of the clusters are above the gap, and '
+'each of them has at least a tenth of all pairs of rows in the same cluster. And either the gap '
+'is wider than that of one in 1,000 samples of heavy-tailed sizes, or the cluster has at least 30 '
+'% of the rows, although there are 10,000 clusters or more. If there are several such gaps, the '
+'lowest one counts. A cluster with more than 80 % of the rows is reported as giant_cluster. If '
+'there are no findings, the result is empty. The width of a gap is tested on the largest sizes '
+'x_1 >= x_2 >= ..., t of them, where t is the square root of the number of clusters, at least 11. '
+'If sizes have a Pareto tail, the spacings i ln(x_i / x_(i + 1)) are independent with the same '
+'exponential distribution, whose mean is the tail index (Hill''s estimator). So the spacing at '
+'the gap divided by the mean of those below it has an F distribution, and sizes with light tails '
+'make the test conservative. tbl: The records. cluster: The assigned cluster. Any type that can '
+'be grouped is allowed. Rows with a NULL cluster are left out. weight: How many times each row '
+'counts, as an integer >= 0. The weights are checked before anything else is computed. '
+'partition_by: Columns that define the groups to evaluate separately. NULL is also a group. '
+'noise: The value that marks noise in the cluster column. noise_as (''cluster'', ''drop'', '
+'''singletons'', needed with noise): Whether noise counts as an ordinary cluster, is left out, or '
+'counts as one cluster per row. Source: Hill (1975), A simple general approach to inference about '
+'the tail of a distribution, doi:10.1214/aos/1176343247. Pisarenko and Sornette (2012), Robust '
+'statistical tests of Dragon-Kings beyond power law distributions, '
+'doi:10.1140/epjst/e2012-01574-8.';
+
 COMMENT ON MACRO TABLE clustereval.cluster_stability IS
 'Stability of each cluster of a reference run, measured by its best matches in other runs. The '
 'best match is the cluster with the highest Jaccard index. The Jaccard index of two clusters is '

@@ -112,7 +112,7 @@ def clustering_summary(
     measures: Terms = _measures()
     results = ("n", "n_dropped", "n_noise", "n_clusters", *measures)
     options = pass_arguments_to(LabelOptions)
-    table = _read_names(frame, cluster, name, options, results).cache_groups()
+    table = read_names(frame, cluster, name, options, results).cache_groups()
     statistics = [_size_statistics(table)]
     if name is not None:
         statistics += [_name_statistics(table)]
@@ -132,7 +132,7 @@ def clustering_summary(
     return table.to_user_frame(frame, table.sort_by_partition(report))
 
 
-def _read_names(
+def read_names(
     frame: pl.DataFrame | pl.LazyFrame,
     cluster: Column,
     name: Column | None,

