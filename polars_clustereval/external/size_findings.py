@@ -109,7 +109,7 @@ def cluster_size_findings(
     options = pass_arguments_to(LabelOptions)
     table = read_names(frame, cluster, None, options, results).cache_groups()
     keys, subjects = list(table.keys), ("cluster",)
-    counts = _count_rows(table, noise_as)
+    counts = _counts_with_pairs(table, noise_as)
     findings = findings_on_sizes(counts, table.cluster_sizes, keys, noise=noise, unit="row")
     findings.append(_find_outlying(table, counts))
     ordered = sort_findings(findings, keys, subjects)
@@ -119,7 +119,7 @@ def cluster_size_findings(
     return show_whole_texts(table.to_user_frame(frame, named.select(*keys, *results)))
 
 
-def _count_rows(table: ContingencyTable, noise_as: str | None) -> pl.LazyFrame:
+def _counts_with_pairs(table: ContingencyTable, noise_as: str | None) -> pl.LazyFrame:
     """Return one row per partition: its row counts, clusters and ordered pairs in clusters."""
     copies = pl.col("copies")
     terms = {

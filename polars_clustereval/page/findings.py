@@ -376,8 +376,10 @@ def _list_low_points(compute: Compute, options: Options) -> pl.DataFrame:
         return pl.DataFrame(schema=dict.fromkeys(columns, pl.Null))
     points = compute(options.call(REPORTS["samples"]), columns)
     lowest = points.drop_nulls("silhouette").bottom_k(_MOST_LOW_POINTS, by="silhouette")
+    parts = pl.concat_str(pl.col("id").struct.field("*"), separator=",")
     return lowest.sort("silhouette", maintain_order=True).select(
-        "id", "cluster", "neighbor", "silhouette"
+        parts.alias("id") if lowest.schema["id"] == pl.Struct else "id",
+        *("cluster", "neighbor", "silhouette"),
     )
 
 

@@ -148,8 +148,8 @@ CREATE OR REPLACE MACRO clustereval._severity_of_left_out(n, whole) AS
     ELSE 'note'
   END;
 
--- The end of a finding about rows that are left out: of which n rows the scores are, if any. Without
--- a complement (see _findings_on_sizes), there are no scores.
+-- The end of a finding about rows that are left out: of which n rows the scores are. Without a
+-- complement (see _findings_on_sizes), there are no scores.
 CREATE OR REPLACE MACRO clustereval._rest_as_text(complement, n, unit) AS
   CASE
     WHEN n = 0 OR complement IS NULL THEN ''
