@@ -21,7 +21,7 @@ from polars_clustereval.base.findings import (
     name_subjects,
     sort_findings,
 )
-from polars_clustereval.base.frames import aggregate_by, join_partitions
+from polars_clustereval.base.frames import join_partitions
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.base.text_frame import show_whole_texts
 
@@ -70,8 +70,8 @@ def cluster_size_findings(
         it. At most a twentieth of the clusters are above the gap, and each of them has at least a
         tenth of all pairs of rows in the same cluster. And either the gap is wider than that of one
         in 1,000 samples of heavy-tailed sizes, or the cluster has at least 30 % of the rows,
-        although there are 10,000 clusters or more. If there are several such gaps, the lowest one
-        counts. A cluster with more than 80 % of the rows is reported as giant_cluster.
+        although there are 10,000 clusters or more. A cluster with more than 80 % of the rows is
+        reported as giant_cluster.
 
         If there are no findings, the result is empty.
 
@@ -134,15 +134,10 @@ def _counts_with_pairs(table: ContingencyTable, noise_as: str | None) -> pl.Lazy
 
 def _find_outlying(table: ContingencyTable, counts: pl.LazyFrame) -> pl.LazyFrame:
     """Return the findings about clusters above a gap in the sizes, see cluster_size_findings."""
-    keys, size, n_above = list(table.keys), pl.col("cluster_size"), pl.col("n_above")
-    gap = aggregate_by(
-        _outlying_gaps(table, counts),
-        keys,
-        {"least": size.min(), "next_size": pl.col("next_size").min(), "n_above": n_above.max()},
-    )
+    keys, size, next_size = list(table.keys), pl.col("cluster_size"), pl.col("next_size")
+    share = ratio(size, pl.col("total"))
     named = table.cluster_sizes.filter(pl.col("cluster").is_not_null())
-    share, next_size = ratio(size, pl.col("total")), pl.col("next_size")
-    found = join_partitions(named, keys, gap, counts.select(*keys, "total", "n_clusters"))
+    found = join_partitions(named, keys, _outlying_gaps(table, counts))
     return make_finding(
         found.filter(size >= pl.col("least"), share <= GIANT_SHARE),
         keys,
@@ -157,16 +152,18 @@ def _find_outlying(table: ContingencyTable, counts: pl.LazyFrame) -> pl.LazyFram
             "check that its rows belong together",
             count_as_text(size, "row"),
             percent_as_text(share),
-            pl.col("n_clusters") - n_above,
+            pl.col("n_clusters") - pl.col("n_above"),
             next_size,
         ),
     )
 
 
 def _outlying_gaps(table: ContingencyTable, counts: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the gaps in the sizes of each partition below which no cluster is outlying.
+    """Return the gap in the sizes of each partition with outlying clusters, as a row.
 
-    A gap is between cluster_size and next_size, and n_above clusters have at least the former.
+    It is between the sizes least and next_size, with n_above clusters above it. There is only one,
+    because a size that is a tenth of another has a hundredth of its pairs. The columns total and
+    n_clusters are those of the partition.
     """
     keys, size, copies = list(table.keys), pl.col("cluster_size"), pl.col("copies")
     n_clusters, n_above, spacing = pl.col("n_clusters"), pl.col("n_above"), pl.col("spacing")
@@ -188,11 +185,12 @@ def _outlying_gaps(table: ContingencyTable, counts: pl.LazyFrame) -> pl.LazyFram
     gaps = gaps.with_columns(rest=rest, n_after=n_tail - 1 - n_above)
     # P(F > x) = (1 + x / n)^-n for an F distribution with 2 and 2 n degrees of freedom.
     excess = pl.lit(1000.0).pow(1 / pl.col("n_after").cast(pl.Float64)) - 1
-    is_wide = (pl.col("n_after") > 0) & (spacing >= pl.col("rest") * excess)
+    is_wide = spacing >= pl.col("rest") * excess
     is_large = (10 * size >= 3 * pl.col("total")) & (n_clusters >= 10_000)
-    return gaps.filter(
+    found = gaps.filter(
         size > 10 * pl.col("next_size"),
         20 * n_above <= n_clusters,
         10 * count_ordered_pairs(size) >= pl.col("cluster_pairs"),
         is_wide | is_large,
     )
+    return found.select(*keys, "total", "n_clusters", "n_above", "next_size", least=size)

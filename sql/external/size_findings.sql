@@ -48,33 +48,26 @@ CREATE OR REPLACE MACRO clustereval._outlying_clusters(row_counts, cluster_sizes
     FROM spacings
     WHERE n_above < n_tail
   ),
-  lowest AS (
-    SELECT
-      partition_key,
-      MIN(cluster_size) AS least, MIN(next_size) AS next_size, MAX(n_above) AS n_above
+  -- A partition has one such gap at most: a size that is a tenth of another has a hundredth of its
+  -- pairs.
+  outlying_gaps AS (
+    SELECT *
     FROM tested
     WHERE cluster_size > 10 * next_size
       AND 20 * n_above <= n_clusters
       AND 10 * clustereval._count_ordered_pairs(cluster_size) >= cluster_pairs
       AND (
         -- P(F > x) = (1 + x / n)^-n for an F distribution with 2 and 2 n degrees of freedom.
-        CASE
-          WHEN n_after > 0
-          THEN spacing >= rest * (POWER(1000.0, 1.0 / CAST(n_after AS DOUBLE)) - 1.0)
-          ELSE FALSE
-        END
+        spacing >= rest * (POWER(1000.0, 1.0 / CAST(NULLIF(n_after, 0) AS DOUBLE)) - 1.0)
         OR 10 * cluster_size >= 3 * total AND n_clusters >= 10000
       )
-    GROUP BY partition_key
   )
   SELECT
-    sizes.partition_key, sizes.cluster, sizes.cluster_size, counts.total, counts.n_clusters,
+    sizes.partition_key, sizes.cluster, sizes.cluster_size, gap.total, gap.n_clusters,
     gap.n_above, gap.next_size
   FROM query_table(cluster_sizes) AS sizes
-  JOIN lowest AS gap ON gap.partition_key IS NOT DISTINCT FROM sizes.partition_key
-  JOIN query_table(row_counts) AS counts
-    ON counts.partition_key IS NOT DISTINCT FROM sizes.partition_key
-  WHERE sizes.cluster IS NOT NULL AND sizes.cluster_size >= gap.least;
+  JOIN outlying_gaps AS gap ON gap.partition_key IS NOT DISTINCT FROM sizes.partition_key
+  WHERE sizes.cluster IS NOT NULL AND sizes.cluster_size >= gap.cluster_size;
 
 -- What the sizes of clusters tell about a clustering without labels or points, the worst first.
 -- Examples:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from fractions import Fraction
-from math import isqrt, log
+from math import exp, isqrt, log
 from typing import Any
 
 import numpy as np
@@ -152,6 +152,22 @@ def test_limits_of_a_gap(engine: Engine) -> None:
     for n_others, is_found in ((4455, True), (4456, False)):
         weighted = pl.DataFrame({"cluster": range(n_others + 1), "w": [100, *[5] * n_others]})
         assert bool(outlying(engine, weighted, weight="w")) == is_found
+
+
+@pytest.mark.parametrize(
+    ("k", "n_above", "tail_index"), [(20, 1, 0.25), (60, 2, 0.5), (150, 1, 0.3), (400, 3, 0.9)]
+)
+def test_the_width_of_a_gap(engine: Engine, k: int, n_above: int, tail_index: float) -> None:
+    """The largest size that is no more than a heavy tail explains, by scipy's F distribution."""
+    tail = [round(10**6 / i**tail_index) for i in range(1, k - n_above + 1)]
+    ranks = range(n_above + 1, max(11, isqrt(k)))
+    spacings = [i * log(tail[i - n_above - 1] / tail[i - n_above]) for i in ranks]
+    widest = f.isf(0.001, 2, 2 * len(spacings)) * sum(spacings) / len(spacings)
+    limit = tail[0] * exp(widest / n_above)
+    for factor, is_found in ((1 + 1e-5, True), (1 - 1e-5, False)):
+        sizes = [round(factor * limit)] * n_above + tail
+        frame = pl.DataFrame({"cluster": range(k), "w": sizes})
+        assert bool(size_findings(engine, frame, weight="w")) == is_found
 
 
 def test_a_large_share_of_many_clusters(engine: Engine) -> None:
