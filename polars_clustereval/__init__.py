@@ -141,6 +141,7 @@ if TYPE_CHECKING:
         purity,
         split_join_distance,
     )
+    from .external.size_findings import cluster_size_findings
     from .external.summary import external_summary
     from .internal.centroids import centroids
     from .internal.determinants import determinant_report
@@ -210,6 +211,7 @@ __all__ = [
     "cluster_entropy_given_label",
     "cluster_error_table",
     "cluster_profile",
+    "cluster_size_findings",
     "cluster_stability",
     "cluster_states",
     "clustering_summary",

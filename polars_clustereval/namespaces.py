@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         external_label_report,
         external_report,
     )
+    from .external.size_findings import cluster_size_findings
     from .external.summary import external_summary
     from .internal.centroids import centroids
     from .internal.determinants import determinant_report
@@ -151,6 +152,7 @@ class ClusterEval:
         external_cluster_report = _method(external_cluster_report)
         external_label_report = _method(external_label_report)
         bcubed_samples = _method(bcubed_samples)
+        cluster_size_findings = _method(cluster_size_findings)
         external_summary = _method(external_summary)
         centroids = _method(centroids)
         determinant_report = _method(determinant_report)

@@ -24,6 +24,7 @@
 .read external/entity_resolution.sql
 .read external/cluster_errors.sql
 .read external/clustering_summary.sql
+.read external/size_findings.sql
 .read external/graph_paths.sql
 .read external/graph_counts.sql
 .read external/graph.sql

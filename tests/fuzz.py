@@ -285,6 +285,8 @@ def label_options(rng: random.Random, table: str) -> dict[str, Any]:
 def outcome(engine: str, table: str, frame: pl.DataFrame, *given: Any, **options: Any) -> Any:
     """The rows of a call, or the text of the project's own error; other errors are raised."""
     try:
+        if table == "cluster_size_findings":
+            return engines.make(engine).call(table, frame, "cluster", **options)
         if table in LABEL_TABLES:
             return engines.make(engine).table(table, frame, **options)
         return call(engines.make(engine), table, frame, *given, **options)

@@ -86,6 +86,10 @@ def list_calls() -> list[str]:
         f"FROM clustereval.clustering_summary(points, cluster, {options})"
         for options in ("label, weight := weight", f"name := label, partition_by := run, {NOISE}")
     ]
+    calls += [
+        f"FROM clustereval.cluster_size_findings(points, cluster, {options})"
+        for options in ("weight := weight", f"partition_by := run, {NOISE}")
+    ]
     vectors = [
         (table, f"distance := '{DISTANCES[(i + j) % 6]}', {options}")
         for i, table in enumerate(registry.tables("points", takes="distance"))

@@ -37,7 +37,9 @@ NULLS_FIRST = {"run_transitions": ("cluster_before",)}
 #: No id moves in the rows of the calls.
 NO_ROWS = ("moved_ids",)
 #: Their tests look at the order: the strongest association first, or the worst finding.
-WORST_FIRST = ("column_profile", "external_findings", "internal_findings")
+WORST_FIRST = (
+    *("column_profile", "cluster_size_findings", "external_findings", "internal_findings"),
+)
 
 
 # What is declared ------------------------------------------------------------------------------

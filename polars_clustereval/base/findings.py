@@ -240,25 +240,27 @@ def findings_on_sizes(
     *,
     noise: object,
     unit: str,
-    complement: str,
+    complement: str = "",
 ) -> list[pl.LazyFrame]:
     """Return findings about the number of rows and the cluster sizes of each partition.
 
     `row_counts` has one row per partition, with total, n_dropped, n_noise, n_clusters and
     total_noise, the number of rows that are either counted or noise. `cluster_sizes` has one row
     per cluster, with cluster and cluster_size. `unit` is the word for a row, and `complement` is
-    the word for what a dropped row lacks.
+    the word for what a dropped row lacks if it has a cluster.
     """
     total_noise = pl.col("total_noise")
     total, n_dropped, n_noise = pl.col("total"), pl.col("n_dropped"), pl.col("n_noise")
     n_clusters, size = pl.col("n_clusters"), pl.col("cluster_size")
     share = ratio(size, total)
+    lacking = f"{complement} or no cluster" if complement else "cluster"
     sizes = join_partitions(
         cluster_sizes.filter(pl.col("cluster").is_not_null()), list(keys), row_counts
     )
     are, left = word_for(total, "is", "are"), count_as_text(total, unit)
     rest = pl.format(": the scores are of the {} that {} left", left, are)
-    rest = pl.when(total == 0).then(pl.lit("")).otherwise(rest)
+    # Sizes alone, without a complement, are not scored.
+    rest = pl.when((total == 0) | (not complement)).then(pl.lit("")).otherwise(rest)
     if noise is None:
         of_noise = find_unnamed_noise(cluster_sizes, row_counts, keys, "cluster", unit)
     else:
@@ -303,7 +305,7 @@ def findings_on_sizes(
             n=n_dropped,
             value=ratio(n_dropped, total_noise + n_dropped),
             finding=pl.format(
-                f"{{}} of {{}} {{}} no {complement} or no cluster, and {{}} left out{{}}",
+                f"{{}} of {{}} {{}} no {lacking}, and {{}} left out{{}}",
                 n_dropped,
                 count_as_text(total_noise + n_dropped, "row"),
                 word_for(n_dropped, "has", "have"),

@@ -103,6 +103,7 @@ TABLES = {
     "external_cluster_report": "external.report",
     "external_label_report": "external.report",
     "bcubed_samples": "external.report",
+    "cluster_size_findings": "external.size_findings",
     "external_summary": "external.summary",
     "centroids": "internal.centroids",
     "determinant_report": "internal.determinants",

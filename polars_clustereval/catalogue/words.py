@@ -23,6 +23,8 @@ WORDS = {
     "edit_distance": "pass a table of pairs to 'silhouette_score_from_distances'; see "
     "docs/distances.md",
     "f1": "it is 'pair_f_score', 'bcubed_f_score' or 'class_f_measure' here",
+    "giant_cluster": "a finding of 'cluster_size_findings', which needs no labels; see "
+    "docs/findings.md",
     "gower": "it is the parameter 'distance' cityblock of scaled and half one-hot columns here; "
     "see docs/distances.md",
     "hamming": "it is the parameter 'distance' cityblock of half one-hot columns here; see "
@@ -40,11 +42,15 @@ WORDS = {
     "knn": "the table of neighbors of 'neighborhood_report'; 'nearest_neighbors' computes it",
     "largest_component_share": "it is a column of 'neighborhood_clusters', the share of a cluster "
     "that is in its largest component; the mean over the clusters is 'mean_component_share'",
+    "largest_cluster": "its size and its share are columns of 'clustering_summary'; "
+    "'cluster_size_findings' tells whether it is far larger than the others",
     "levenshtein": "pass a table of pairs to 'silhouette_score_from_distances'; see "
     "docs/distances.md",
     "manhattan": "it is cityblock here, a value of the parameter 'distance'",
     "medoid": "not here; 'center' is the mean or the median of each coordinate",
     "outliers": "mark them as noise: see the parameters 'noise' and 'noise_as'",
+    "outlying_cluster": "a finding of 'cluster_size_findings': a cluster is far larger than the "
+    "others; see docs/findings.md",
     "partition_coefficient": "not here, because memberships are not graded; for ids in several "
     "clusters see 'overlapping_report'",
     "precision": "it is 'pair_precision', 'bcubed_precision' or 'exact_match_precision' here",

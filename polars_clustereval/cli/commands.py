@@ -173,11 +173,10 @@ def run_resolution(options: Options) -> Outcome:
 
 
 def run_findings(options: Options) -> Outcome:
-    """Return the findings about labels and clusters, about points, or about both."""
+    """Return the findings about sizes of clusters, about labels, about points, or about both."""
     if not options.values.keys() & {"label", "vector"}:
-        raise ClusterEvalError(
-            "findings: expected --label, the true classes, or --vector, the points"
-        )
+        for flag in _list_misplaced(options):
+            raise ClusterEvalError(f"findings: {flag} needs --vector, the points")
     if not {"label", "vector"} <= options.values.keys():
         return run_report(options)
     # One engine reads the clusters of both, so that they have one type.

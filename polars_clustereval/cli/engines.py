@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval import parse_vector
-from polars_clustereval.base.checks import check_metrics
+from polars_clustereval.base.checks import check_metrics, column_named
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
 from polars_clustereval.errors import ClusterEvalError, Setting
 from polars_clustereval.macros import register_macro
@@ -25,7 +25,7 @@ from .progress import begin_step
 from .sources import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import duckdb
@@ -77,6 +77,51 @@ def _split_names(text: str, columns: Sequence[str]) -> list[str]:
     return [name if name in columns else name.strip() for name in text.split(",")]
 
 
+# Parameters of ids, which may be several columns. The ends of an edge have the fields of the id.
+_IDS = ("id", "left", "right")
+
+
+def _resolve_ids(
+    arguments: dict[str, Any], columns: Sequence[str], table: Input
+) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
+    """Return the arguments, and for each id of several columns, by its text, a column per field.
+
+    An unknown column takes the place of its id, so that the function's own error names it.
+    """
+    found = {}
+    fields = [name.strip() for name in (arguments.get("id") or "").split(",")]
+    for parameter in _IDS:
+        text = arguments.get(parameter) if parameter in table.columns else None
+        if text is None or (parameter == "id" and text in columns):
+            continue
+        parts = _split_names(text, columns)
+        unknown = [name for name in parts if name not in columns]
+        if unknown:
+            arguments = arguments | {parameter: unknown[0]}
+        elif len(parts) != len(fields):
+            raise ClusterEvalError(
+                f"{parameter}: expected as many columns as --id {','.join(fields)}, got "
+                f"{len(parts)}: {text}"
+            )
+        elif len(parts) > 1:
+            found[text] = dict(zip(fields, parts, strict=True))
+    return arguments, found
+
+
+def _format_id(name: str, parts: Mapping[str, str]) -> str:
+    """Return the column `name` of an id as SQL, a struct that is NULL if one of its parts is."""
+    is_whole = " AND ".join(f"{quote_identifier(part)} IS NOT NULL" for part in parts.values())
+    fields = ", ".join(f"{quote_literal(x)}: {quote_identifier(y)}" for x, y in parts.items())
+    return f"CASE WHEN {is_whole} THEN {{{fields}}} END AS {quote_identifier(name)}"
+
+
+def _id_column(name: str, parts: Mapping[str, str]) -> pl.Expr:
+    """Return the column `name` of an id, as in _format_id."""
+    fields = pl.struct(column_named(part).alias(field) for field, part in parts.items())
+    is_whole = pl.all_horizontal(column_named(part).is_not_null() for part in parts.values())
+    return pl.when(is_whole).then(fields).alias(name)
+
+
 def list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[str]:
     """Return the input columns that the arguments for `parameters` refer to, without duplicates."""
     columns: dict[str, None] = {}
@@ -100,8 +145,9 @@ def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[s
             f"{','.join(several)} compares several clusterings"
         )
     frames: dict[str, Any] = {}
+    arguments, ids = _resolve_ids(arguments, columns, table)
     for other in call.report.inputs:
-        names = columns if other is table else list_columns(arguments, other.columns)
+        names = [*columns, *ids] if other is table else list_columns(arguments, other.columns)
         frames[other.parameter] = pl.LazyFrame(schema=dict.fromkeys(names, pl.Int64()))
     checked = {name: value for name, value in arguments.items() if name not in _DATA_DEPENDENT}
     if "reference" in arguments:
@@ -137,6 +183,7 @@ def _format_input(
     """Return `rows` with types adapted to the arguments that name columns of `table`."""
     arguments = {name: value for name, value in given.items() if name in table.columns}
     relation = connection.sql(f"FROM {rows}")
+    _, ids = _resolve_ids(given, relation.columns, table)
     vector = arguments.get("vector") or []
     for column in vector if len(vector) > 1 and source.kind not in ("csv", "json") else ():
         if _read_types(relation)[column] == "varchar":
@@ -156,6 +203,8 @@ def _format_input(
         register_macro(connection, "parse_vector")
         name = quote_identifier(text_vector)
         rows = f"(SELECT * REPLACE (clustereval_parse_vector({name}) AS {name}) FROM {rows})"
+    for name, parts in ids.items():
+        rows = f"(SELECT *, {_format_id(name, parts)} FROM {rows})"
     return rows
 
 
@@ -419,6 +468,13 @@ def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, d
             used += [name for name in optional if name in relation.columns]
             relation = relation.select(*map(quote_identifier, used))
             rows = convert_to_polars(relation).lazy()
+    else:
+        columns = rows.collect_schema().names()
+        given = _read_arguments(call, columns)
+        arguments, ids = _resolve_ids(given, columns, table)
+        if arguments != given:
+            _check_arguments(call, columns, table)  # raises the error of the unknown column
+        rows = rows.with_columns(_id_column(name, parts) for name, parts in ids.items())
     schema = rows.collect_schema()
     arguments = _read_arguments(call, schema.names())
     vector: list[str] = arguments.get("vector") or []

@@ -7,6 +7,7 @@ import re
 import duckdb
 import polars as pl
 
+from polars_clustereval.base.checks import REPEATED_ID_ADVICE
 from polars_clustereval.base.quoting import escape_controls
 from polars_clustereval.errors import ClusterEvalError, PythonCode, Setting
 
@@ -40,6 +41,8 @@ _NO_TABLE = (
 # Advice in the text of both engines, for which users of a shell get an option.
 _SETTING = re.compile(r"\bset (\w+) to '(\w+)'")
 
+_REPEATED_ID_ADVICE = "; if ids repeat across sources, give both columns, as in --id source,id"
+
 _NUMBER_WITH_COMMA = re.compile(r"Could not convert string \"[^\"]*,[^\"]*\" to 'DOUBLE'$")
 
 
@@ -58,7 +61,7 @@ def summarize_error(error: Exception) -> str:
     text = _ENGINE_DETAILS.split(message, maxsplit=1)[0]
     if isinstance(error, duckdb.Error | pl.exceptions.PolarsError):
         text = _ERROR_KIND.sub("", text)
-    text = " ".join(text.split())
+    text = " ".join(text.split()).replace(REPEATED_ID_ADVICE, _REPEATED_ID_ADVICE)
     text = _SETTING.sub(lambda found: f"give {write_setting(Setting(*found.groups()))}", text)
     if _NUMBER_WITH_COMMA.search(text):
         text += "; write a decimal point and no thousands separators, or vectors in brackets"

@@ -104,14 +104,21 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "metric": _option("NAME", "metric of external; default adjusted_rand_score"),
     "reference": _option("RUN", "evaluate the clusters of this run", type=_parse_value),
     "require_same_ids": _switch("store_true", "fail if an id is not in every run"),
-    "id": _option("COLUMN", "identifies the points; a sample depends on its order"),
+    "id": _option(
+        "COLUMNS",
+        "identifies the points; a sample depends on its order; if ids repeat across sources, both "
+        "columns, as in source,id",
+    ),
     "partition_by": _option(
         "COLUMNS",
         "score each group on its own; columns separated by commas, or several times",
         action="append",
     ),
-    "left": _option("COLUMN", "of the edges, pairs or neighbors: the id of one end"),
-    "right": _option("COLUMN", "the id of the other end, or of the neighbor"),
+    "left": _option(
+        "COLUMNS",
+        "of the edges, pairs or neighbors: the id of one end, in as many columns as --id",
+    ),
+    "right": _option("COLUMNS", "the id of the other end, or of the neighbor"),
     "is_match": _option("COLUMN", "of the pairs: whether both ids are of the same entity, 1 or 0"),
     "weight": _option(
         "COLUMN",

@@ -26,6 +26,7 @@ __all__ = [
     "check_output",
     "check_picture",
     "encode_text",
+    "expand_structs",
     "infer_format",
     "quote_formulas",
     "save_picture",
@@ -56,7 +57,15 @@ def _with_bytes_as_text(result: pl.DataFrame) -> pl.DataFrame:
 
 def _encode_csv(result: pl.DataFrame) -> bytes:
     """Return the report as CSV with a header."""
-    return _with_bytes_as_text(result).write_csv().encode()
+    return _with_bytes_as_text(expand_structs(result)).write_csv().encode()
+
+
+def expand_structs(result: pl.DataFrame) -> pl.DataFrame:
+    """Return the report with a column for each field of a struct, such as id_source, for CSV."""
+    while structs := [name for name, dtype in result.schema.items() if dtype == pl.Struct]:
+        named = (column_named(name).name.prefix_fields(f"{name}_") for name in structs)
+        result = result.with_columns(named).unnest(structs)
+    return result
 
 
 #: The first characters by which spreadsheet programs recognize a formula.
@@ -66,7 +75,7 @@ _FORMULA = r"^[=+\-@\t\r]"
 def quote_formulas(result: pl.DataFrame) -> pl.DataFrame:
     """Return the report with an apostrophe before texts that spreadsheets would compute."""
     texts = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
-    quoted = result.with_columns(texts.str.replace(_FORMULA, "'${0}"))
+    quoted = expand_structs(result).with_columns(texts.str.replace(_FORMULA, "'${0}"))
     return quoted.rename(lambda name: f"'{name}" if re.match(_FORMULA, name) else name)
 
 

@@ -510,6 +510,8 @@ _MOST_EXACT = 1e15
 
 def _format_value(value: object) -> str:
     """Return a value from a user's column as text, with NULL for None."""
+    if isinstance(value, dict):  # an id of several columns
+        return ",".join(map(_format_value, value.values()))
     return "NULL" if value is None else str(value)
 
 

@@ -68,6 +68,8 @@ def clustering_summary(
         - n_clusters: the number of clusters.
         - matching_rate: the share of rows in clusters with more than one row, from 0 to 1.
         - average_cluster_size: n / n_clusters, at least 1.
+        - largest_cluster_size: the number of rows in the largest cluster.
+        - largest_cluster_share: largest_cluster_size / n, from 1 / n_clusters to 1.
         - hill_number_0, hill_number_1, hill_number_2, hill_number_inf: the Hill numbers of the
           distribution of cluster sizes. If p_i is the share of clusters that have i rows, the four
           Hill numbers are the number of different sizes, exp(-sum of p_i ln p_i), 1 / (sum of
@@ -110,7 +112,7 @@ def clustering_summary(
     measures: Terms = _measures()
     results = ("n", "n_dropped", "n_noise", "n_clusters", *measures)
     options = pass_arguments_to(LabelOptions)
-    table = _read_names(frame, cluster, name, options, results).cache_groups()
+    table = read_names(frame, cluster, name, options, results).cache_groups()
     statistics = [_size_statistics(table)]
     if name is not None:
         statistics += [_name_statistics(table)]
@@ -130,7 +132,7 @@ def clustering_summary(
     return table.to_user_frame(frame, table.sort_by_partition(report))
 
 
-def _read_names(
+def read_names(
     frame: pl.DataFrame | pl.LazyFrame,
     cluster: Column,
     name: Column | None,
@@ -159,7 +161,8 @@ def _read_names(
 def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition of `table`, with n_clusters and sums over the cluster sizes.
 
-    matched is the number of rows in clusters with more than one row. same_size_pairs is the number
+    matched is the number of rows in clusters with more than one row, and largest is that of the
+    largest cluster. same_size_pairs is the number
     of ordered pairs of clusters with the same size, including pairs of a cluster with itself.
     most_of_size is the number of clusters with the most frequent size. fixed_entropy is the entropy
     of the cluster sizes in fixed point.
@@ -171,6 +174,7 @@ def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
     entropy = ratio(copies, n_clusters) * log_ratio(n_clusters, copies)
     terms = {
         "matched": (size * copies).filter(size > 1).sum(),
+        "largest": size.max(),
         "n_sizes": pl.col("cluster_size").count().cast(pl.Int64),
         "same_size_pairs": (widen(copies) * widen(copies)).sum(),
         "most_of_size": copies.max(),
@@ -216,6 +220,8 @@ def _measures() -> Terms:
     return {
         "matching_rate": ratio(pl.col("matched"), total),
         "average_cluster_size": ratio(total, n_clusters),
+        "largest_cluster_size": pl.col("largest"),
+        "largest_cluster_share": ratio(pl.col("largest"), total),
         "hill_number_0": pl.when(has_rows).then(to_double(pl.col("n_sizes"))),
         "hill_number_1": pl.when(has_rows).then(entropy.exp()),
         "hill_number_2": ratio(squared, pl.col("same_size_pairs")),

@@ -98,6 +98,10 @@ _SUMMED_UP = {
         f"{{n}} clusters have a point over {FAR_RATIO} times as far from the center as the average",
         "{cluster} ({times} times)",
     ),
+    "outlying_cluster": (
+        "{n} clusters are far larger than all others",
+        "{cluster} ({n} rows)",
+    ),
     "tiny_cluster": (
         "{n} clusters have less than a tenth of the average size",
         "{cluster} ({n})",
@@ -166,6 +170,10 @@ _NEXT_STEPS = {
     ),
     "mixed_cluster": "In cluster {cluster}, look at the rows whose label is not {label}.",
     "split_label": "Look at the rows of label {label} that are not in cluster {cluster}.",
+    "outlying_cluster": (
+        "Look at the rows of cluster {cluster}: a value that many of them share, such as a missing "
+        "one, may have joined them."
+    ),
     "giant_cluster": "Try more clusters: {cluster} has rows of several labels.",
     "tiny_cluster": "Cluster {cluster} has few rows: it may be noise.",
 }

@@ -253,8 +253,8 @@ def check_options(options: Options) -> None:
 
 def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call]:
     """Insert the calls of findings, each before the report that reads the same columns."""
-    names = {"external_report": "findings", "internal_report": "findings-vector"}
-    listed = []
+    names = {"external_report": "findings-label", "internal_report": "findings-vector"}
+    listed = [options.call(REPORTS["findings"])]
     for call in calls:
         name = call.report.function.__name__
         if name in names:
@@ -267,9 +267,10 @@ def _list_findings(
     source: Source, compute: Compute, options: Options, found: Mapping[str, pl.DataFrame]
 ) -> list[pl.DataFrame]:
     """Return the findings on labels, and those on points, made from tables of the page."""
-    tables = []
+    sizes = compute(options.call(REPORTS["findings"]))
+    tables = [sizes.filter(code="outlying_cluster")]
     if "label" in options.values:
-        tables.append(compute(options.call(REPORTS["findings"])))
+        tables.append(compute(options.call(REPORTS["findings-label"])))
     if "vector" in options.values:
         distance = options.values.get("distance", "euclidean")
         noise_as = options.values.get("noise_as")
@@ -375,8 +376,10 @@ def _list_low_points(compute: Compute, options: Options) -> pl.DataFrame:
         return pl.DataFrame(schema=dict.fromkeys(columns, pl.Null))
     points = compute(options.call(REPORTS["samples"]), columns)
     lowest = points.drop_nulls("silhouette").bottom_k(_MOST_LOW_POINTS, by="silhouette")
+    parts = pl.concat_str(pl.col("id").struct.field("*"), separator=",")
     return lowest.sort("silhouette", maintain_order=True).select(
-        "id", "cluster", "neighbor", "silhouette"
+        parts.alias("id") if lowest.schema["id"] == pl.Struct else "id",
+        *("cluster", "neighbor", "silhouette"),
     )
 
 

@@ -148,10 +148,11 @@ CREATE OR REPLACE MACRO clustereval._severity_of_left_out(n, whole) AS
     ELSE 'note'
   END;
 
--- The end of a finding about rows that are left out: of which n rows the scores are.
-CREATE OR REPLACE MACRO clustereval._rest_as_text(n, unit) AS
+-- The end of a finding about rows that are left out: of which n rows the scores are. Without a
+-- complement (see _findings_on_sizes), there are no scores.
+CREATE OR REPLACE MACRO clustereval._rest_as_text(complement, n, unit) AS
   CASE
-    WHEN n = 0 THEN ''
+    WHEN n = 0 OR complement IS NULL THEN ''
     ELSE concat(
       ': the scores are of the ', clustereval._count_as_text(n, unit), ' that ',
       CASE WHEN n = 1 THEN 'is' ELSE 'are' END, ' left'
@@ -161,7 +162,7 @@ CREATE OR REPLACE MACRO clustereval._rest_as_text(n, unit) AS
 -- Findings on the rows of a partition and the sizes of its clusters: partition_key, place (their
 -- order), severity, code, cluster, n, value and finding. row_counts: partition_key, total,
 -- n_dropped, n_noise, n_clusters and total_noise, the rows that are counted or noise. unit is the
--- word for a row, and complement for what a dropped row lacks.
+-- word for a row, and complement for what a dropped row lacks if it has a cluster, NULL if nothing.
 CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
   row_counts, cluster_sizes, noise, unit, complement
 ) AS TABLE
@@ -175,9 +176,9 @@ CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
     clustereval._ratio(n_dropped, total_noise + n_dropped) AS value,
     concat(
       n_dropped, ' of ', clustereval._count_as_text(total_noise + n_dropped, 'row'),
-      CASE WHEN n_dropped = 1 THEN ' has no ' ELSE ' have no ' END, complement,
-      ' or no cluster, and ', CASE WHEN n_dropped = 1 THEN 'is' ELSE 'are' END, ' left out',
-      clustereval._rest_as_text(total, unit)
+      CASE WHEN n_dropped = 1 THEN ' has no ' ELSE ' have no ' END, complement || ' or no ',
+      'cluster, and ', CASE WHEN n_dropped = 1 THEN 'is' ELSE 'are' END, ' left out',
+      clustereval._rest_as_text(complement, total, unit)
     ) AS finding
   FROM query_table(row_counts) AS counts
   WHERE n_dropped > 0
@@ -195,7 +196,7 @@ CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
       CASE WHEN n_noise = 1 THEN ' is noise' ELSE ' are noise' END,
       CASE
         WHEN total_noise > total
-        THEN concat(', and left out', clustereval._rest_as_text(total, unit))
+        THEN concat(', and left out', clustereval._rest_as_text(complement, total, unit))
       END
     )
   FROM query_table(row_counts) AS counts

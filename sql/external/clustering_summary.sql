@@ -57,8 +57,9 @@ CREATE OR REPLACE MACRO clustereval._name_groups(
   )
   SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
 
--- One row per partition: n_clusters; matched, the rows in clusters of more than one row; and
--- hill_0, hill_1, hill_2 and hill_inf, the Hill numbers of the distribution of sizes.
+-- One row per partition: n_clusters; matched, the rows in clusters of more than one row; largest,
+-- those of the largest cluster; and hill_0, hill_1, hill_2 and hill_inf, the Hill numbers of the
+-- distribution of sizes.
 CREATE OR REPLACE MACRO clustereval._size_statistics(cluster_sizes) AS TABLE
   WITH size_counts AS (
     SELECT partition_key, cluster_size, CAST(SUM(copies) AS BIGINT) AS n_of_size
@@ -77,6 +78,7 @@ CREATE OR REPLACE MACRO clustereval._size_statistics(cluster_sizes) AS TABLE
       CASE WHEN sizes.cluster_size > 1 THEN sizes.cluster_size ELSE 0 END
         * sizes.n_of_size
     ) AS matched,
+    MAX(sizes.cluster_size) AS largest,
     CAST(COUNT(*) AS DOUBLE) AS hill_0,
     EXP(clustereval._compensated_sum(
       clustereval._ratio(sizes.n_of_size, total.n_clusters)
@@ -131,14 +133,14 @@ CREATE OR REPLACE MACRO clustereval._name_statistics(cells) AS TABLE
   GROUP BY partition_key;
 
 -- Summary of one or many clusterings without labels, one row per partition: partition_key, n
--- (rows), n_dropped, n_noise, n_clusters, matching_rate, average_cluster_size, hill_number_0,
--- hill_number_1, hill_number_2, hill_number_inf, homonymy_rate and name_variation_rate. tbl is a
--- table; cluster (assigned cluster), name (the name of a row; without it the last two columns are
--- NULL), weight (a row's multiplicity, 1 if NULL) and partition_by (NULL for one partition of all
--- rows) are its columns; noise is the value of cluster that marks noise; noise_as counts its rows
--- as one 'cluster', leaves them out ('drop') or counts them as 'singletons'. Rows with a NULL
--- cluster are left out. Rows with a NULL name count as rows of their cluster, but add no name to
--- it.
+-- (rows), n_dropped, n_noise, n_clusters, matching_rate, average_cluster_size,
+-- largest_cluster_size, largest_cluster_share, hill_number_0, hill_number_1, hill_number_2,
+-- hill_number_inf, homonymy_rate and name_variation_rate. tbl is a table; cluster (assigned
+-- cluster), name (the name of a row; without it the last two columns are NULL), weight (a row's
+-- multiplicity, 1 if NULL) and partition_by (NULL for one partition of all rows) are its columns;
+-- noise is the value of cluster that marks noise; noise_as counts its rows as one 'cluster', leaves
+-- them out ('drop') or counts them as 'singletons'. Rows with a NULL cluster are left out. Rows
+-- with a NULL name count as rows of their cluster, but add no name to it.
 -- Examples:
 --   FROM clustereval.clustering_summary(assignments, cluster);
 --   FROM clustereval.clustering_summary(assignments, cluster, name := species);
@@ -165,6 +167,8 @@ CREATE OR REPLACE MACRO clustereval.clustering_summary(
     COALESCE(sizes.n_clusters, 0) AS n_clusters,
     clustereval._ratio(sizes.matched, counts.total) AS matching_rate,
     clustereval._ratio(counts.total, sizes.n_clusters) AS average_cluster_size,
+    sizes.largest AS largest_cluster_size,
+    clustereval._ratio(sizes.largest, counts.total) AS largest_cluster_share,
     sizes.hill_0 AS hill_number_0,
     sizes.hill_1 AS hill_number_1,
     sizes.hill_2 AS hill_number_2,

@@ -413,9 +413,44 @@ def test_a_finding_on_rows_is_not_repeated(run: Run, fail: Fail, tmp_path: Path)
     assert words in fail("findings", path, *both, "--weight", "x")
 
 
-def test_findings_need_labels_or_points(fail: Fail) -> None:
-    words = "findings: expected --label, the true classes, or --vector, the points"
-    assert words in fail("findings", IRIS, "--cluster", "kmeans")
+@pytest.fixture
+def giant(tmp_path: Path) -> Path:
+    """A file of 21 clusters of 2 rows, but 60 in g, with labels that agree and points."""
+    path = tmp_path / "giant.csv"
+    clusters = [*["g"] * 60, *(f"c{i}" for i in range(20) for _ in range(2))]
+    lines = "".join(f"{x},{x},{i % 7}\n" for i, x in enumerate(clusters))
+    path.write_text(f"cluster,label,x\n{lines}")
+    return path
+
+
+GIANT = (
+    "it has 60 rows (60 %), where 20 clusters have at most 2: check that its rows belong together"
+)
+
+
+def test_findings_of_clusters_alone(run: Run, giant: Path, engine_name: str) -> None:
+    given = ("--cluster", "cluster", "--engine", engine_name)
+    text = run("findings", giant, *given)
+    assert text == f"{giant}: cluster cluster\n\nwarning  Cluster g: {GIANT}\n"
+    [row] = json_rows(run, "findings", giant, *given)
+    assert (row["code"], row["cluster"], row["value"]) == ("outlying_cluster", "g", 30.0)
+    weighted = run("findings", giant, *given, "--weight", "x", "--partition-by", "label")
+    assert "nothing is told apart" in weighted
+    assert "nothing was found" in run("findings", IRIS, "--cluster", "kmeans")
+
+
+@pytest.mark.parametrize("option", [("--distance", "cosine"), ("--p", "3"), ("--id", "id")])
+def test_options_of_points_need_points(fail: Fail, option: tuple[str, str]) -> None:
+    words = f"findings: {option[0]} needs --vector, the points"
+    assert words in fail("findings", IRIS, "--cluster", "kmeans", *option)
+
+
+@pytest.mark.parametrize("columns", [("--label", "label"), ("--vector", "x")])
+def test_a_page_names_an_outlying_cluster(run: Run, giant: Path, columns: tuple[str, str]) -> None:
+    page = run("report", giant, "--cluster", "cluster", *columns)
+    assert f"Cluster g: {GIANT}" in page
+    assert "Look at the rows of cluster g: a value that many of them share" in page
+    assert "cluster_size_findings(clustereval_input, " in page
 
 
 def test_the_profile_of_a_csv_file_has_numbers_and_dates(

@@ -29,7 +29,8 @@ NOISE: list[dict[str, Any]] = [
 ]
 HILL = ("hill_number_0", "hill_number_1", "hill_number_2", "hill_number_inf")
 NAMES = ("homonymy_rate", "name_variation_rate")
-SIZES = ("matching_rate", "average_cluster_size", *HILL)
+LARGEST = ("largest_cluster_size", "largest_cluster_share")
+SIZES = ("matching_rate", "average_cluster_size", *LARGEST, *HILL)
 
 
 def frame_of_names(rows: Rows) -> pl.DataFrame:
@@ -83,6 +84,8 @@ def summary_of(
     return counts | {
         "matching_rate": sum(size for size in sizes if size > 1) / n,
         "average_cluster_size": n / k,
+        "largest_cluster_size": max(sizes),
+        "largest_cluster_share": max(sizes) / n,
         "hill_number_0": float(len(shares)),
         "hill_number_1": exp(-sum(p * log(p) for p in shares)),
         "hill_number_2": 1 / sum(p * p for p in shares),
@@ -158,11 +161,14 @@ def test_all_names_are_null_in_one_partition(engine: Engine) -> None:
 
 
 def test_the_numbers_of_er_evaluation(engine: Engine) -> None:
-    """summary_statistics and cluster_hill_number(alpha=inf) of er-evaluation 2.3.0."""
+    """summary_statistics and cluster_hill_number(alpha=inf) of er-evaluation 2.3.0.
+
+    The size of the largest cluster is counted by hand.
+    """
     clusters = [1, 1, 2, 3, 2, 4, 4, 4]
     names = ["n1", "n2", "n3", "n4", "n3", "n1", "n2", "n8"]
     [row] = summaries(engine, frame_of_names(list(zip(clusters, names, strict=True))))
-    values = (0.875, 2.0, 3.0, 2.82842712474619, 2.6666666666666665, 2.0, 0.5, 0.5)
+    values = (0.875, 2.0, 3, 0.375, 3.0, 2.82842712474619, 2.6666666666666665, 2.0, 0.5, 0.5)
     assert [row[name] for name in (*SIZES, *NAMES)] == pytest.approx(values, abs=1e-12)
     assert row["n_clusters"] == 4
 
@@ -170,7 +176,15 @@ def test_the_numbers_of_er_evaluation(engine: Engine) -> None:
     given = ["a", "a", None, "b", "b", None, "c", "c", "d", "d", None, "e", "f", "a"]
     [row] = summaries(engine, frame_of_names(list(zip(clusters, given, strict=True))))
     values = (
-        *(0.7857142857142857, 2.0, 4.0, 3.5859888270569535, 3.2666666666666666),
+        *(
+            0.7857142857142857,
+            2.0,
+            4,
+            0.2857142857142857,
+            4.0,
+            3.5859888270569535,
+            3.2666666666666666,
+        ),
         *(2.3333333333333335, 0.8333333333333334, 0.2857142857142857),
     )
     assert [row[name] for name in (*SIZES, *NAMES)] == pytest.approx(values, abs=1e-12)
@@ -270,6 +284,7 @@ def test_counts_that_do_not_fit_into_64_bits(engine: Engine) -> None:
     assert row["n_clusters"] == k
     assert row["hill_number_2"] == pytest.approx(k * k / (n * n + 1), rel=1e-15)
     assert row["homonymy_rate"] == pytest.approx(n / k, rel=1e-15)
+    assert (row["largest_cluster_size"], row["largest_cluster_share"]) == (2, 2 / (n + 2))
     assert row["name_variation_rate"] == 0.0
 
 

@@ -75,6 +75,8 @@ VARIANT_CALLS = {
         *CALLS["entity-resolution"],
         *("--labels-are-sample", "uniform"),
     ),
+    "findings": (INVENTORS, "--cluster", "inventor"),
+    "findings-label": CALLS["findings"],
     "findings-vector": (IRIS, "--vector", "sepal_width", "--cluster", "kmeans"),
     "matching-pairs": (*CALLS["matching"], "--show", "pairs"),
     "profile-association": (*CALLS["profile"], "--show", "association"),

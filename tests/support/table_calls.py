@@ -205,7 +205,7 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
     columns: dict[str, tuple[Any, ...]] = {
         "labels": (rows, "label", "cluster"),
         "records": (rows, "label", "cluster", "id"),
-        "one clustering": (rows, "cluster", "label"),
+        "one clustering": (rows, "cluster"),
         "points": (rows, VECTOR, "cluster"),
         "points of states": (rows, VECTOR, "cluster"),
         "nominal values": (rows, ["label"], "cluster"),
@@ -233,6 +233,7 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
         "states": (states,),
     }
     of_table: dict[str, tuple[Any, ...]] = {
+        "clustering_summary": (rows, "cluster", "label"),
         "silhouette_samples": (rows, VECTOR, "cluster", "id"),
         "assign_nearest": (rows, VECTOR, centers, "id"),
         "cross_validation": (rows, VECTOR, "cluster", "fold", models),

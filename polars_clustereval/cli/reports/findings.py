@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polars_clustereval import external_findings, internal_findings
+from polars_clustereval import cluster_size_findings, external_findings, internal_findings
 
 from .record import Report, explain
 
@@ -29,12 +29,22 @@ _WORDS = {
     "finding": "the finding, in words",
 }
 
-_LABEL_FINDINGS = Report(
+_SIZE_FINDINGS = Report(
     command="findings",
+    function=cluster_size_findings,
+    description="what to look at first, in words: clusters far larger than the others; with "
+    "--label, those that do not agree with it; with --vector, those that are not set apart",
+    heading=(("cluster",),),
+    is_in_words=True,
+    meanings=explain({**_SUBJECTS, **_WORDS}),
+)
+
+_LABEL_FINDINGS = replace(
+    _SIZE_FINDINGS,
+    variant="label",
     function=external_findings,
     description="what to look at first, in words: clusters and labels that do not agree",
     heading=(("label", "cluster"),),
-    is_in_words=True,
     meanings=explain({**_SUBJECTS, **_LABEL, **_WORDS}),
 )
 
@@ -56,4 +66,4 @@ ALL_FINDINGS = replace(
     meanings=explain({**_SUBJECTS, **_LABEL, **_NEIGHBORS, **_WORDS}),
 )
 
-FINDINGS = (_LABEL_FINDINGS, _POINT_FINDINGS)
+FINDINGS = (_SIZE_FINDINGS, _LABEL_FINDINGS, _POINT_FINDINGS)
