@@ -17,13 +17,13 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
     show_value,
 )
-from polars_clustereval.base.frames import join_small, map_whole, to_user_frame
+from polars_clustereval.base.frames import join_small, to_user_frame
 from polars_clustereval.base.tables import pass_arguments_to, table_function
 from polars_clustereval.errors import ClusterEvalError
 
 from .contingency import LabelOptions
 from .graph_counts import NODES, Graph, GraphColumns, read_rows_and_ends
-from .kernels.parts import label_parts
+from .graph_paths import find_parts
 
 if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys
@@ -47,19 +47,6 @@ def _check_edge_ids(facts: pl.DataFrame) -> None:
             f"id: expected one row per id, got several rows of id {show_value(twice)}"
             f"{REPEATED_ID_ADVICE}"
         )
-
-
-_PARTS = pl.Schema(dict.fromkeys(("node", "part"), pl.Int64()))
-
-
-def _component_parts(links: pl.DataFrame) -> pl.DataFrame:
-    """Return node and part, the lowest node of its component, of each node with a link."""
-    low, high = links["low"].to_numpy(), links["high"].to_numpy()
-    if not low.size:
-        return _PARTS.to_frame()
-    part = pl.Series(label_parts(low, high, int(high.max()) + 1))
-    parts = part.to_frame("part").with_row_index("node").select(pl.col(*_PARTS).cast(pl.Int64))
-    return parts.filter(pl.col("node") != pl.col("part"))
 
 
 @dataclass(frozen=True)
@@ -100,7 +87,7 @@ class EdgeGraph(Graph):
 
     def named_components(self) -> pl.LazyFrame:
         """Return id and cluster, the least id of the component, of each node."""
-        parts = map_whole(self.links.select("low", "high"), _component_parts, _PARTS)
+        parts = find_parts(self.links.select("low", "high"))
         of_nodes = join_small(self.nodes, ["node"], parts, how="left")
         names = self.nodes.select(pl.col("node").alias("part"), pl.col("id").alias("cluster"))
         named = join_small(of_nodes, ["part"], names, how="left")

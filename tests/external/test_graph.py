@@ -62,6 +62,7 @@ EMPTY = {
     "n_self_loops": 0,
     "n_dropped_edges": 0,
     "n_duplicate_edges": 0,
+    "clusters_are_components": None,
     "modularity": None,
     "coverage": None,
     "performance": None,
@@ -69,7 +70,8 @@ EMPTY = {
     "worst_conductance": None,
     "inter_cluster_edge_share": None,
 }
-LONE = EMPTY | {"n_nodes": 1, "n_clusters": 1}
+LONE = EMPTY | {"n_nodes": 1, "n_clusters": 1, "clusters_are_components": True}
+SPLIT = EMPTY | {"clusters_are_components": False}
 DEGENERATE = {
     "no rows": ([], [], EMPTY),
     "no node with a cluster": (
@@ -85,25 +87,26 @@ DEGENERATE = {
         | {"n_edges": 1, "n_self_loops": 1, "modularity": 0.0, "coverage": 1.0}
         | {"inter_cluster_edge_share": 0.0},
     ),
-    "no edges": ([0, 0, 1], [], EMPTY | {"n_nodes": 3, "n_clusters": 2, "performance": 2 / 3}),
+    "no edges": ([0, 0, 1], [], SPLIT | {"n_nodes": 3, "n_clusters": 2, "performance": 2 / 3}),
     "one cluster": (
         [0, 0],
         [(0, 1)],
         EMPTY
         | {"n_nodes": 2, "n_clusters": 1, "n_edges": 1, "modularity": 0.0, "coverage": 1.0}
+        | {"clusters_are_components": True}
         | {"performance": 1.0, "inter_cluster_edge_share": 0.0},
     ),
     "weights of 0": (
         [0, 1],
         [(0, 1, 0.0)],
-        EMPTY
+        SPLIT
         | {"n_nodes": 2, "n_clusters": 2, "n_edges": 1, "performance": 0.0}
         | {"inter_cluster_edge_share": 1.0},
     ),
     "two nodes apart": (
         [0, 1],
         [(1, 0), (0, 1), (0, 2)],
-        EMPTY
+        SPLIT
         | {"n_nodes": 2, "n_clusters": 2, "n_edges": 1, "performance": 0.0, "modularity": -0.5}
         | {"coverage": 0.0, "mean_conductance": 1.0, "worst_conductance": 1.0}
         | {"inter_cluster_edge_share": 1.0, "n_dropped_edges": 1, "n_duplicate_edges": 1},
