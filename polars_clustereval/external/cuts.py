@@ -25,6 +25,8 @@ MAX_CUT_NODES = 500
 
 _COLUMNS = ("cluster", "kind", "left", "right", "weight", "n_edges")
 _SIZES = ("n_parts", "n_separated", "largest_part")
+# The columns of links between places in graphs.
+_OF_GRAPHS = ("graph", "low_place", "high_place", "weight")
 #: The cuts of a graph, whose nodes are low and high. high is NULL for an articulation point.
 _CUTS = pl.Schema(
     {"kind": pl.String(), "low": pl.Int64(), "high": pl.Int64(), "weight": pl.Float64()}
@@ -103,27 +105,19 @@ def _list_minimum_cuts(blocks: pl.DataFrame, links: pl.DataFrame) -> pl.DataFram
     nodes = nodes.join(parts, on="part").sort("graph", "node")
     nodes = nodes.with_columns(place=pl.int_range(pl.len()).over("graph"))
     of_low = nodes.select("part", "n_nodes", "graph", low="node", low_place="place")
-    rows = links.join(of_low, on="low").join(
-        nodes.select(high="node", high_place="place"), on="high"
+    of_high = nodes.select(high="node", high_place="place")
+    rows = links.join(of_low, on="low").join(of_high, on="high").sort("graph")
+    graphs, low, high, weights = (rows[name].to_numpy() for name in _OF_GRAPHS)
+    side = find_minimum_cuts(graphs, low, high, weights, parts["n_nodes"].to_numpy())
+    side_nodes = nodes.filter(pl.Series(side, dtype=pl.Boolean))
+    is_in_side = (pl.col(end).is_in(side_nodes["node"].implode()) for end in ("low", "high"))
+    crossing = rows.filter(pl.Expr.xor(*is_in_side)).sort("weight", "low", "high")
+    cuts = crossing.group_by("part").agg(
+        pl.col("low", "high", "n_nodes").first(),
+        pl.col("weight").sum(),
+        n_edges=pl.len().cast(pl.Int64),
     )
-    arrays = rows.sort("graph").select("graph", "low_place", "high_place", "weight")
-    sizes = parts["n_nodes"].to_numpy()
-    side = find_minimum_cuts(*(x.to_numpy() for x in arrays), sizes)
-    nodes = nodes.with_columns(side=pl.Series(side, dtype=pl.Boolean))
-    sides = nodes.select("node", "side")
-    crossing = rows.join(sides, left_on="low", right_on="node")
-    crossing = crossing.join(sides, left_on="high", right_on="node", suffix="_of_high")
-    crossing = crossing.filter(pl.col("side") != pl.col("side_of_high"))
-    cuts = (
-        crossing.sort("weight", "low", "high")
-        .group_by("part")
-        .agg(
-            pl.col("low", "high", "n_nodes").first(),
-            pl.col("weight").sum(),
-            n_edges=pl.len().cast(pl.Int64),
-        )
-    )
-    size = nodes.group_by("part").agg(size=pl.col("side").sum().cast(pl.Int64))
+    size = side_nodes.group_by("part").agg(size=pl.len().cast(pl.Int64))
     return cuts.join(size, on="part").with_columns(
         kind=pl.lit("minimum cut"), **_count_two_parts(pl.col("size"), pl.col("n_nodes"))
     )
@@ -235,16 +229,14 @@ def suspicious_links(
     """
     columns, options = pass_arguments_to(GraphColumns), pass_arguments_to(LabelOptions, weight=None)
     results = (*_COLUMNS, *_SIZES)
-    graph = read_graph(frame, edges, columns, options, results, _SortedGraph)
+    graph: Graph = read_graph(frame, edges, columns, options, results, _SortedGraph)
     links = graph.edges.filter(pl.col("is_inner") & ~pl.col("is_loop"))
     rows = map_whole(links.select("low", "high", "weight"), _cuts_of, _CUTS)
     of_node = pl.col("id").cast(graph.id_type)
-    ends = {"low": graph.nodes.select(*graph.keys, "cluster", low="node", left=of_node)}
-    ends["high"] = graph.nodes.select(high="node", right=of_node)
-    for end, nodes in ends.items():
-        rows = join_small(rows, [end], nodes, how="left")
+    of_low = graph.nodes.select(*graph.keys, "cluster", low="node", left=of_node)
+    of_high = graph.nodes.select(high="node", right=of_node)
+    rows = join_small(join_small(rows, ["low"], of_low), ["high"], of_high, how="left")
     rows = rows.select(*graph.keys, *results)
-    order = dict.fromkeys(graph.keys, False)
-    order |= {"n_separated": True, "weight": False, "left": False, "right": False}
-    rows = rows.sort([*order], descending=[*order.values()], nulls_last=True)
+    order = [*graph.keys, "n_separated", "weight", "left", "right"]
+    rows = rows.sort(order, descending=[x == "n_separated" for x in order], nulls_last=True)
     return to_user_frame(frame, rows, graph.keys)

@@ -114,4 +114,5 @@ def _merge_nodes(matrices: Floats, numbers: Integers, k: int) -> Floats:
     c = matrices.shape[0]
     rows = np.arange(c)[:, None] * k + numbers
     cells = rows[:, :, None] * k + numbers[:, None, :]
-    return np.bincount(cells.ravel(), matrices.ravel(), c * k * k).reshape(c, k, k)
+    sums = np.bincount(cells.ravel(), matrices.ravel(), c * k * k).reshape(c, k, k)
+    return np.asarray(sums, np.float64)
