@@ -362,6 +362,23 @@ def test_integers_of_any_size_and_their_type() -> None:
         assert found.schema[name] == pl.Int64
 
 
+def test_nothing_is_read_at_the_call() -> None:
+    read = []
+
+    def observe(frame: pl.DataFrame) -> pl.DataFrame:
+        read.append(frame.columns[0])
+        return frame
+
+    nodes, edges = random_graph(12)
+    sources = [x.lazy().map_batches(observe, schema=x.schema) for x in (nodes, edges)]
+    found = ce.suspicious_links(sources[0], "id", "cluster", sources[1], "left", "right")
+    assert read == []
+    rows = found.filter(pl.col("kind") == "bridge").select("left").collect()
+    assert {*read} == {"id", "left"}
+    whole = ce.suspicious_links(nodes, "id", "cluster", edges, "left", "right")
+    assert rows.equals(whole.filter(pl.col("kind") == "bridge").select("left"))
+
+
 def test_noise() -> None:
     nodes, edges = nodes_of([-1, -1, -1, 0, 0]), edges_of([(0, 1), (1, 2), (3, 4)])
     for noise_as, n_rows in (("cluster", 4), ("drop", 1), ("singletons", 1)):
