@@ -415,8 +415,9 @@ def graph_edge_report(
     Notes
     -----
     Bridges are found by a breadth-first search, which takes one step per level. Therefore, the
-    search is slow in DuckDB if a cluster is a chain of many thousands of nodes. In SQL: ``FROM
-    clustereval.graph_edge_report(tbl, id, cluster, edges, "left", "right")``.
+    search is slow in DuckDB if a cluster is a chain of many thousands of nodes. In Python and on
+    the command line, suspicious_links lists the bridges with the sizes of their sides. In SQL:
+    ``FROM clustereval.graph_edge_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
     ----------
