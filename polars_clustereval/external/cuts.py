@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 #: The most nodes of a component whose minimum cut is computed.
 MAX_CUT_NODES = 500
 
-_COLUMNS = ("cluster", "kind", "left", "right", "weight", "n_edges")
-_SIZES = ("n_parts", "n_separated", "largest_part")
+_CUT_COLUMNS = ("cluster", "kind", "left", "right", "weight", "n_edges")
+_PART_COLUMNS = ("n_parts", "n_separated", "largest_part")
 # The columns of links between places in graphs.
 _OF_GRAPHS = ("graph", "low_place", "high_place", "weight")
 #: The cuts of a graph, whose nodes are low and high. high is NULL for an articulation point.
 _CUTS = pl.Schema(
     {"kind": pl.String(), "low": pl.Int64(), "high": pl.Int64(), "weight": pl.Float64()}
-    | dict.fromkeys(("n_edges", *_SIZES), pl.Int64())
+    | dict.fromkeys(("n_edges", *_PART_COLUMNS), pl.Int64())
 )
 
 
@@ -46,7 +46,7 @@ class _SortedGraph(Graph):
 
 
 def _count_two_parts(size: pl.Expr, n_nodes: pl.Expr) -> dict[str, pl.Expr]:
-    """Return the columns _SIZES of a cut into two parts, one of which has `size` nodes."""
+    """Return the columns _PART_COLUMNS of a cut into two parts, one of which has `size` nodes."""
     others = n_nodes - size
     return {
         "n_parts": pl.lit(2, pl.Int64),
@@ -228,7 +228,7 @@ def suspicious_links(
     ('articulation point', 'd', None, 2, 3)
     """
     columns, options = pass_arguments_to(GraphColumns), pass_arguments_to(LabelOptions, weight=None)
-    results = (*_COLUMNS, *_SIZES)
+    results = (*_CUT_COLUMNS, *_PART_COLUMNS)
     graph: Graph = read_graph(frame, edges, columns, options, results, _SortedGraph)
     links = graph.edges.filter(pl.col("is_inner") & ~pl.col("is_loop"))
     rows = map_whole(links.select("low", "high", "weight"), _cuts_of, _CUTS)

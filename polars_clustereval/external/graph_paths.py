@@ -85,7 +85,7 @@ def _take_firsts(values: Integers, marks: Integers) -> Booleans:
 _PARTS = pl.Schema(dict.fromkeys(("node", "part"), pl.Int64()))
 
 
-def _parts_of(links: pl.DataFrame) -> pl.DataFrame:
+def _label_links(links: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of find_parts for a frame of links."""
     low, high = links["low"].to_numpy(), links["high"].to_numpy()
     if not low.size:
@@ -97,7 +97,7 @@ def _parts_of(links: pl.DataFrame) -> pl.DataFrame:
 
 def find_parts(links: pl.LazyFrame) -> pl.LazyFrame:
     """Return node and part, the lowest node of its part, of each node except the lowest ones."""
-    return links.select("low", "high").map_batches(_parts_of, schema=_PARTS, **_WHOLE_INPUT)
+    return links.select("low", "high").map_batches(_label_links, schema=_PARTS, **_WHOLE_INPUT)
 
 
 class _Forest(NamedTuple):

@@ -7,9 +7,9 @@
 -- Clusters of a graph: one row with n_nodes, n_dropped rows without a cluster, n_noise,
 -- n_clusters, n_edges, n_self_loops, n_dropped_edges with an end in no cluster, n_duplicate_edges,
 -- clusters_are_components, modularity, coverage, performance, mean_conductance, worst_conductance
--- and inter_cluster_edge_share. tbl is a table of nodes with the columns id and cluster, edges a table
--- of edges with the columns left and right, ids of tbl, and weight, a number >= 0, 1 by default.
--- Only edges whose weight is at least threshold count.
+-- and inter_cluster_edge_share. tbl is a table of nodes with the columns id and cluster, edges a
+-- table of edges with the columns left and right, ids of tbl, and weight, a number >= 0, 1 by
+-- default. Only edges whose weight is at least threshold count.
 -- partition_by is a column of both tables. noise is the value of cluster that marks noise;
 -- noise_as counts its rows as one 'cluster', leaves them out ('drop') or counts them as
 -- 'singletons'. resolution is gamma of the modularity.

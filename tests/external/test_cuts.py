@@ -311,7 +311,7 @@ def test_blocks_of_matrices_do_not_matter(monkeypatch: pytest.MonkeyPatch, cells
     nodes, edges = large_graph(1200)
     graph = (nodes, "id", "cluster", edges, "left", "right")
     whole = ce.suspicious_links(*graph, weight="weight")
-    monkeypatch.setattr(min_cuts, "_CELLS", cells)
+    monkeypatch.setattr(min_cuts, "_MATRIX_CELLS", cells)
     assert ce.suspicious_links(*graph, weight="weight").equals(whole)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 # The number of cells of the matrices that are processed together, and the largest ratio of sizes.
-_CELLS, _RATIO = 1 << 21, 1.25
+_MATRIX_CELLS, _RATIO = 1 << 21, 1.25
 # Values of cuts that differ by less are rounding errors.
 _TOLERANCE = 1e-12
 
@@ -39,7 +39,7 @@ def find_minimum_cuts(
     while first < sizes.size:
         after = int(np.searchsorted(sizes, _RATIO * sizes[first], side="right"))
         k = int(sizes[after - 1])
-        after = min(after, first + max(1, _CELLS // k**2))
+        after = min(after, first + max(1, _MATRIX_CELLS // k**2))
         k = int(sizes[after - 1])
         own = slice(*np.searchsorted(graphs, [first, after]))
         matrices = np.zeros((after - first, k, k))
