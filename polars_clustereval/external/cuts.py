@@ -108,7 +108,10 @@ def _list_minimum_cuts(blocks: pl.DataFrame, links: pl.DataFrame) -> pl.DataFram
     of_high = nodes.select(high="node", high_place="place")
     rows = links.join(of_low, on="low").join(of_high, on="high").sort("graph")
     graphs, low, high, weights = (rows[name].to_numpy() for name in _OF_GRAPHS)
-    side = find_minimum_cuts(graphs, low, high, weights, parts["n_nodes"].to_numpy())
+    # Without a bridge, every cut has at least two links.
+    lightest = rows.group_by("graph").agg(pl.col("weight").bottom_k(2).sum()).sort("graph")
+    sizes, bounds = parts["n_nodes"].to_numpy(), lightest["weight"].to_numpy()
+    side = find_minimum_cuts(graphs, low, high, weights, sizes, bounds)
     side_nodes = nodes.filter(pl.Series(side, dtype=pl.Boolean))
     is_in_side = (pl.col(end).is_in(side_nodes["node"].implode()) for end in ("low", "high"))
     crossing = rows.filter(pl.Expr.xor(*is_in_side)).sort("weight", "low", "high")

@@ -315,6 +315,25 @@ def test_blocks_of_matrices_do_not_matter(monkeypatch: pytest.MonkeyPatch, cells
     assert ce.suspicious_links(*graph, weight="weight").equals(whole)
 
 
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_after_the_first_phases_one_cut_is_enough(
+    monkeypatch: pytest.MonkeyPatch, weight: str | None
+) -> None:
+    """As for large graphs, whose phases are many."""
+    monkeypatch.setattr(min_cuts, "_PHASES", 1)
+    nodes, edges = large_graph(4000)
+    ring = [(i, (i + 1) % 40, 1.0 + (i % 7)) for i in range(40)]
+    edges = pl.concat([edges, edges_of([(i + 5000, j + 5000, w) for i, j, w in ring])])
+    nodes = pl.concat(
+        [nodes, pl.DataFrame([(i + 5000, -1) for i in range(40)], NODE, orient="row")]
+    )
+    found = links_of(nodes, edges, weight=weight)
+    minimum = [row for row in found if row["kind"] == "minimum cut"]
+    used = edges if weight else edges.with_columns(weight=pl.lit(1.0))
+    check_minimum_cuts(minimum, nodes, used)
+    assert [row["weight"] for row in minimum if row["cluster"] == -1] == [2.0]
+
+
 # ----------------------------------------------------------------------------------------------
 # What must not matter, and what must
 # ----------------------------------------------------------------------------------------------

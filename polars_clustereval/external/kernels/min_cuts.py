@@ -5,7 +5,8 @@ order in which each node has the largest total weight of edges to the nodes befo
 last node on one side and all other nodes on the other side are a cut, whose value is the gain of
 the last node. A cut between a node and the one before it has at least the value of its gain, so if
 that is above the value of the best cut, the two nodes are merged. The last two nodes are always
-merged, after the cut that they make.
+merged, after the cut that they make. The first phases look for several cuts of the lowest value,
+because a cut in the middle of a graph tells more than one next to a single node.
 """
 
 from __future__ import annotations
@@ -24,16 +25,23 @@ Floats = NDArray[np.float64]
 _MATRIX_CELLS, _RATIO = 1 << 21, 1.25
 # Values of cuts that differ by less are rounding errors.
 _TOLERANCE = 1e-12
+# The number of phases after which one cut of the lowest value is enough.
+_PHASES = 16
 
 
 def find_minimum_cuts(
-    graphs: Integers, low: Integers, high: Integers, weights: Floats, sizes: Integers
+    graphs: Integers,
+    low: Integers,
+    high: Integers,
+    weights: Floats,
+    sizes: Integers,
+    bounds: Floats,
 ) -> Booleans:
     """Return a mask of the nodes on one side of a minimum cut of each graph, graph by graph.
 
     `sizes` (g,) holds the numbers of nodes, at least two, from the smallest to the largest. The
     edges, (m,), are sorted by their graph, a number from 0 to g - 1. Their ends are the numbers of
-    the nodes in the graph, from 0.
+    the nodes in the graph, from 0. No cut has a lower value than `bounds` (g,).
     """
     sides, first = [np.empty(0, np.bool_)], 0
     while first < sizes.size:
@@ -45,8 +53,9 @@ def find_minimum_cuts(
         matrices = np.zeros((after - first, k, k))
         matrices[graphs[own] - first, low[own], high[own]] = weights[own]
         matrices += matrices.transpose(0, 2, 1)
-        is_node = np.arange(k) < sizes[first:after, None]
-        sides.append(_cut_matrices(matrices, sizes[first:after])[is_node])
+        block = slice(first, after)
+        is_node = np.arange(k) < sizes[block, None]
+        sides.append(_cut_matrices(matrices, sizes[block], bounds[block])[is_node])
         first = after
     return np.concatenate(sides)
 
@@ -67,11 +76,11 @@ def _order_nodes(matrices: Floats, n_live: Integers) -> tuple[Integers, Floats]:
     return order, gains
 
 
-def _cut_matrices(matrices: Floats, sizes: Integers) -> Booleans:
+def _cut_matrices(matrices: Floats, sizes: Integers, bounds: Floats) -> Booleans:
     """Return one side (c, k) of a minimum cut of c graphs, given their matrices (c, k, k).
 
     Of the cuts of the lowest value that the phases find, the one with the most nodes on its smaller
-    side is returned.
+    side is returned. `sizes` (c,) and `bounds` (c,) are as in find_minimum_cuts.
     """
     c, k = matrices.shape[:2]
     own, n_live = np.arange(c), sizes
@@ -79,7 +88,11 @@ def _cut_matrices(matrices: Floats, sizes: Integers) -> Booleans:
     sides = np.zeros((c, k), np.bool_)
     # The present node of each original one, -1 for a place without a node.
     merged = np.where(np.arange(k) < sizes[:, None], np.arange(k), -1)
+    phase = 0
     while own.size:
+        phase += 1
+        # How a value compares with the best one if it is equal up to rounding errors.
+        margin = 1 + _TOLERANCE if phase < _PHASES else 1 - _TOLERANCE
         order, gains = _order_nodes(matrices, n_live)
         rows, last = np.arange(own.size), n_live - 1
         side, value = merged == order[rows, last, None], gains[rows, last]
@@ -93,7 +106,7 @@ def _cut_matrices(matrices: Floats, sizes: Integers) -> Booleans:
         values[own] = best = np.minimum(best, value)
 
         places = np.arange(order.shape[1])
-        is_joined = (gains > best[:, None] * (1 + _TOLERANCE)) | (places >= last[:, None])
+        is_joined = (gains > best[:, None] * margin) | (places >= last[:, None])
         is_joined[:, 0] = False
         numbers = np.cumsum(~is_joined, axis=1) - 1
         row, place = np.nonzero(places < n_live[:, None])
@@ -102,7 +115,7 @@ def _cut_matrices(matrices: Floats, sizes: Integers) -> Booleans:
         merged = np.where(merged >= 0, np.take_along_axis(renumbered, merged, axis=1), -1)
         n_live = numbers[rows, last] + 1
 
-        is_open = n_live > 1
+        is_open = (n_live > 1) & ((phase < _PHASES) | (best > bounds[own] * (1 + _TOLERANCE)))
         own, n_live, merged = own[is_open], n_live[is_open], merged[is_open]
         if own.size:
             matrices = _merge_nodes(matrices[is_open], renumbered[is_open], int(n_live.max()))
