@@ -277,14 +277,14 @@ def test_small_graphs() -> None:
 
 
 def large_graph(n: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Clusters of 4 to 60 ids, whose edges are random, and heavier nearby."""
+    """Clusters of 4 to 60 ids, whose edges and weights are random."""
     r = np.random.default_rng(3)
     sizes = r.integers(4, 61, n // 30)
     cluster = np.repeat(np.arange(sizes.size), sizes)
     first = np.repeat(np.cumsum(sizes) - sizes, sizes)
     one = r.integers(0, cluster.size, 2 * cluster.size)
     two = first[one] + r.integers(0, sizes[cluster[one]])
-    weight = r.choice([0.5, 0.25, 2.0], one.size)
+    weight = r.choice([0.5, 0.25, 2.0], one.size) * 2.0 ** (cluster[one] % 7)
     nodes = pl.DataFrame({"id": np.arange(cluster.size), "cluster": cluster}, NODE)
     return nodes, pl.DataFrame({"left": one, "right": two, "weight": weight}, EDGE)
 
@@ -321,6 +321,7 @@ def test_after_the_first_phases_one_cut_is_enough(
 ) -> None:
     """As for large graphs, whose phases are many."""
     monkeypatch.setattr(min_cuts, "_PHASES", 1)
+    monkeypatch.setattr(min_cuts, "_MATRIX_CELLS", 5000)
     nodes, edges = large_graph(4000)
     ring = [(i, (i + 1) % 40, 1.0 + (i % 7)) for i in range(40)]
     edges = pl.concat([edges, edges_of([(i + 5000, j + 5000, w) for i, j, w in ring])])
