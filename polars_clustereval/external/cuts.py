@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 #: The most nodes of a component whose minimum cut is computed.
 MAX_CUT_NODES = 500
 
+#: What rows are sorted by, so that rounding errors of a sum do not decide.
+_RANK_OF_WEIGHT = pl.col("weight").round_sig_figs(12)
 _CUT_COLUMNS = ("cluster", "kind", "left", "right", "weight", "n_edges")
 _PART_COLUMNS = ("n_parts", "n_separated", "largest_part")
 # The columns of links between places in graphs.
@@ -114,7 +116,7 @@ def _list_minimum_cuts(blocks: pl.DataFrame, links: pl.DataFrame) -> pl.DataFram
     side = find_minimum_cuts(graphs, low, high, weights, sizes, bounds)
     side_nodes = nodes.filter(pl.Series(side, dtype=pl.Boolean))
     is_in_side = (pl.col(end).is_in(side_nodes["node"].implode()) for end in ("low", "high"))
-    crossing = rows.filter(pl.Expr.xor(*is_in_side)).sort("weight", "low", "high")
+    crossing = rows.filter(pl.Expr.xor(*is_in_side)).sort(_RANK_OF_WEIGHT, "low", "high")
     cuts = crossing.group_by("part").agg(
         pl.col("low", "high", "n_nodes").first(),
         pl.col("weight").sum(),
@@ -240,6 +242,6 @@ def suspicious_links(
     of_high = graph.nodes.select(high="node", right=of_node)
     rows = join_small(join_small(rows, ["low"], of_low), ["high"], of_high, how="left")
     rows = rows.select(*graph.keys, *results)
-    order = [*graph.keys, "n_separated", "weight", "left", "right"]
-    rows = rows.sort(order, descending=[x == "n_separated" for x in order], nulls_last=True)
+    order = [*graph.keys, -pl.col("n_separated"), _RANK_OF_WEIGHT, "left", "right"]
+    rows = rows.sort(order, nulls_last=True)
     return to_user_frame(frame, rows, graph.keys)

@@ -350,6 +350,18 @@ def test_order_of_rows_and_ends_does_not_matter() -> None:
         assert links_of(shuffled, turned, weight="weight") == expected
 
 
+@pytest.mark.parametrize("weights", [(0.1, 0.2, 0.3), (0.3, 0.2, 0.1)])
+def test_rounding_errors_of_sums_do_not_decide(weights: tuple[float, ...]) -> None:
+    """0.1 + 0.2 + 0.3 is above 0.3 + 0.2 + 0.1, which is 0.6."""
+    pairs = [
+        (center, center + 1 + i, weight)
+        for center, of_center in ((0, weights), (4, weights[::-1]))
+        for i, weight in enumerate(of_center)
+    ]
+    rows = cuts_of(pairs, [0] * 4 + [1] * 4, weight="weight")
+    assert [row[1] for row in rows if row[0] == "articulation point"] == [0, 4]
+
+
 @pytest.mark.parametrize("dtype", [pl.String, pl.UInt8, pl.Float64, pl.Struct, pl.List])
 def test_ids_of_any_type(dtype: Any) -> None:
     nodes, edges = random_graph(12)
