@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         muc_precision,
         muc_recall,
     )
+    from .external.cuts import suspicious_links
     from .external.entity_matching import (
         basic_merge_distance,
         closest_cluster_f_score,
@@ -320,6 +321,7 @@ __all__ = [
     "sokal_sneath_2_index",
     "southwood_index",
     "split_join_distance",
+    "suspicious_links",
     "talburt_wang_index",
     "threshold_report",
     "to_sql",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .external.clustering_summary import clustering_summary
     from .external.components import connected_components
     from .external.contingency import contingency_matrix, pair_counts
+    from .external.cuts import suspicious_links
     from .external.entity_resolution import entity_resolution_report
     from .external.findings import external_findings
     from .external.graph import (
@@ -135,6 +136,7 @@ class ClusterEval:
         connected_components = _method(connected_components)
         contingency_matrix = _method(contingency_matrix)
         pair_counts = _method(pair_counts)
+        suspicious_links = _method(suspicious_links)
         entity_resolution_report = _method(entity_resolution_report)
         external_findings = _method(external_findings)
         graph_report = _method(graph_report)

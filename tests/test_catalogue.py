@@ -74,7 +74,7 @@ TABLES = {
 
 
 def is_score(column: str) -> bool:
-    return not re.fullmatch(r"n|n_\w+|std_error", column)
+    return not re.fullmatch(r"n|n_\w+|std_error|clusters_are_components", column)
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,7 @@ PYTHON_ONLY = {
         "base/public_names",
         "base/tables",
         "base/unknown_names",
+        "external/cuts",
         "internal/two_passes",
         "relative/resampling",
     ),

@@ -86,6 +86,7 @@ TABLES = {
     "connected_components": "external.components",
     "contingency_matrix": "external.contingency",
     "pair_counts": "external.contingency",
+    "suspicious_links": "external.cuts",
     "entity_resolution_report": "external.entity_resolution",
     "external_findings": "external.findings",
     "graph_report": "external.graph",

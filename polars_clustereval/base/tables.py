@@ -70,7 +70,8 @@ class Table(NamedTuple):
     guide: str
     #: Whether ``to_sql`` can write the table, and Spark can compute it if it reads a single frame.
     is_portable: bool
-    #: Whether SQL has a macro of this name. The other tables score random samples that numpy draws.
+    #: Whether SQL has a macro of this name. The other tables need random samples that numpy draws,
+    #: or a search that no query can hold.
     has_macro: bool
     #: How its time grows if faster than the number of rows: one record for each choice of options.
     growth: tuple[Growth, ...]

@@ -87,6 +87,11 @@ def run_report(options: Options, label_findings: Call | None = None) -> Outcome:
         raise ClusterEvalError(
             f"{flag} cannot be combined with {_describe_choice(options)}: drop one"
         )
+    if options.engine == "duckdb" and not options.report.has_macro:
+        raise ClusterEvalError(
+            f"--engine duckdb cannot be combined with {_describe_choice(options)}, which has no "
+            "SQL macro: drop one"
+        )
     _check_sample_size(options)
     sources = find_sources(options.files, options.scratch)
     check_output(options.output, [path for source in sources for path in source.paths])
@@ -125,8 +130,8 @@ def _columns_to_compute(options: Options) -> list[str] | None:
     report = options.report
     if options.chosen_metrics is None or report.is_listing or report.has_intervals:
         return None
-    noise = ("n_noise",) if "n_noise" in report.meanings else ()
-    return list(dict.fromkeys([*report.row_counts, *noise, *options.chosen_metrics]))
+    noted = [x for x in ("n_noise", "clusters_are_components") if x in report.meanings]
+    return list(dict.fromkeys([*report.row_counts, *noted, *options.chosen_metrics]))
 
 
 def _keep_asked_for(result: pl.DataFrame, options: Options) -> pl.DataFrame:

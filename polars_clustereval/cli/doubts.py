@@ -69,6 +69,8 @@ def doubt_counts(call: Call, result: pl.DataFrame) -> list[str]:
     if call.report.command == "thresholds":
         is_sample = call.arguments.get("labels_are_sample") is not None
         return [] if is_sample else _doubt_labels_of_ids(result)
+    if "clusters_are_components" in result.columns:
+        return _doubt_components(result)
     names = ["n", "n_dropped", "n_noise", "n_clusters"]
     if not {*names} <= {*result.columns}:
         return []
@@ -100,6 +102,18 @@ def _doubt_labels_of_ids(result: pl.DataFrame) -> list[str]:
         "--labels-are-sample"
         for labeled, whole in sparse.select(n_labeled, n).head(1).rows()
     ]
+
+
+def _doubt_components(result: pl.DataFrame) -> list[str]:
+    """Return a note if no edge joins two clusters because clusters are components."""
+    n = result.filter("clusters_are_components").height
+    of = f"in {n} of {result.height} partitions, " if result.height > 1 else ""
+    text = (
+        f"{of}each cluster is a connected component, so coverage, conductance and "
+        "inter_cluster_edge_share are the same for right and wrong clusters, and modularity says "
+        "little; look at density and diameter with --show clusters, and at --show links"
+    )
+    return [text] if n else []
 
 
 def _doubt_partitions(result: pl.DataFrame) -> list[str]:

@@ -23,7 +23,7 @@ from polars_clustereval.errors import ClusterEvalError
 
 from .contingency import LabelOptions
 from .graph_counts import NODES, Graph, GraphColumns, read_rows_and_ends
-from .kernels.parts import label_parts
+from .graph_paths import PARTS, find_parts, label_links
 
 if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys
@@ -49,22 +49,9 @@ def _check_edge_ids(facts: pl.DataFrame) -> None:
         )
 
 
-_PARTS = pl.Schema(dict.fromkeys(("node", "part"), pl.Int64()))
-
-
-def _component_parts(links: pl.DataFrame) -> pl.DataFrame:
-    """Return node and part, the lowest node of its component, of each node with a link."""
-    low, high = links["low"].to_numpy(), links["high"].to_numpy()
-    if not low.size:
-        return _PARTS.to_frame()
-    part = pl.Series(label_parts(low, high, int(high.max()) + 1))
-    parts = part.to_frame("part").with_row_index("node").select(pl.col(*_PARTS).cast(pl.Int64))
-    return parts.filter(pl.col("node") != pl.col("part"))
-
-
 def _parts_at(links: pl.DataFrame, *, thresholds: list[float]) -> pl.DataFrame:
-    """Return the rows of _component_parts at each threshold, and the threshold."""
-    parts = (_component_parts(links.filter(pl.col("weight") >= x)) for x in thresholds)
+    """Return the rows of find_parts at each threshold, and the threshold."""
+    parts = (label_links(links.filter(pl.col("weight") >= x)) for x in thresholds)
     rows = zip(thresholds, parts, strict=True)
     return pl.concat(part.with_columns(threshold=pl.lit(x)) for x, part in rows)
 
@@ -107,7 +94,7 @@ class EdgeGraph(Graph):
 
     def named_components(self) -> pl.LazyFrame:
         """Return id and cluster, the least id of the component, of each node."""
-        parts = map_whole(self.links.select("low", "high"), _component_parts, _PARTS)
+        parts = find_parts(self.links.select("low", "high"))
         of_nodes = join_small(self.nodes, ["node"], parts, how="left")
         names = self.nodes.select(pl.col("node").alias("part"), pl.col("id").alias("cluster"))
         named = join_small(of_nodes, ["part"], names, how="left")
@@ -115,7 +102,7 @@ class EdgeGraph(Graph):
 
     def nodes_at(self, thresholds: list[float]) -> pl.LazyFrame:
         """Return the nodes at each threshold, with cluster, the lowest node of the component."""
-        schema = pl.Schema({**_PARTS, "threshold": pl.Float64()})
+        schema = pl.Schema({**PARTS, "threshold": pl.Float64()})
         read = partial(_parts_at, thresholds=thresholds)
         parts = map_whole(self.links.select("low", "high", "weight"), read, schema)
         nodes = self.nodes.join(pl.LazyFrame({"threshold": thresholds}), how="cross")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from polars_clustereval.base.checks import check_metrics
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
 from polars_clustereval.base.tables import pass_arguments_to, table_function
@@ -35,6 +36,7 @@ _GRAPH_COUNTS = (
     "n_dropped_edges",
     "n_duplicate_edges",
 )
+_ARE_COMPONENTS = "clusters_are_components"
 _GRAPH_SCORES = (
     "modularity",
     "coverage",
@@ -137,6 +139,10 @@ def graph_report(
         - n_self_loops: the number of self-loops.
         - n_dropped_edges: the number of rows of `edges` that are left out.
         - n_duplicate_edges: the number of rows of `edges` that repeat an edge.
+        - clusters_are_components: whether each cluster is a connected component of the graph, or
+          NULL if there are no clusters. Then no edge joins two clusters, so that coverage,
+          conductances and inter_cluster_edge_share are the same for right and wrong clusters, and
+          modularity tells little. See graph_cluster_report and suspicious_links instead.
         - modularity (range up to 1, best high): the modularity of the clusters.
         - coverage (range [0, 1], best high): the share of the edge weight that is within clusters.
         - performance (range [0, inf), best high): the share of pairs of nodes that are joined
@@ -180,11 +186,20 @@ def graph_report(
     """
     check_resolution(resolution)
     columns, options = pass_arguments_to(GraphColumns), pass_arguments_to(LabelOptions, weight=None)
-    graph = read_graph(frame, edges, columns, options, (*_GRAPH_COUNTS, *_GRAPH_SCORES))
+    results = (*_GRAPH_COUNTS, _ARE_COMPONENTS, *_GRAPH_SCORES)
+    graph = read_graph(frame, edges, columns, options, results)
     keys = list(graph.keys)
-    sums = graph.sums(resolution)
-    rows = join_partitions(graph.row_counts(), keys, sums, how="left")
-    rows = rows.select(*keys, pl.col(*_GRAPH_COUNTS).fill_null(0), *_GRAPH_SCORES)
+    is_asked = metrics is None or _ARE_COMPONENTS in check_metrics(metrics, results)
+    searches = [graph.components_of_closed_partitions()] if is_asked else []
+    rows = join_partitions(graph.row_counts(), keys, graph.sums(resolution), *searches, how="left")
+    n_components = pl.col("n_components") if is_asked else pl.lit(None, pl.Int64)
+    are_components = (pl.col("n_cut") == 0) & (n_components == pl.col("n_clusters"))
+    rows = rows.select(
+        *keys,
+        pl.col(*_GRAPH_COUNTS).fill_null(0),
+        pl.when(pl.col("n_clusters") > 0).then(are_components).alias(_ARE_COMPONENTS),
+        *_GRAPH_SCORES,
+    )
     return to_user_frame(
         frame, rows.sort(keys, nulls_last=True) if keys else rows, graph.keys, metrics
     )
@@ -400,8 +415,9 @@ def graph_edge_report(
     Notes
     -----
     Bridges are found by a breadth-first search, which takes one step per level. Therefore, the
-    search is slow in DuckDB if a cluster is a chain of many thousands of nodes. In SQL: ``FROM
-    clustereval.graph_edge_report(tbl, id, cluster, edges, "left", "right")``.
+    search is slow in DuckDB if a cluster is a chain of many thousands of nodes. In Python and on
+    the command line, suspicious_links lists the bridges with the sizes of their sides. In SQL:
+    ``FROM clustereval.graph_edge_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
     ----------

@@ -46,7 +46,7 @@ from polars_clustereval.base.frames import (
 from polars_clustereval.errors import ClusterEvalError
 
 from .contingency import check_columns
-from .graph_paths import LINK_COLUMNS, find_tree_edges, measure_diameters
+from .graph_paths import LINK_COLUMNS, find_parts, find_tree_edges, measure_diameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -247,13 +247,14 @@ def read_graph(
     columns: GraphColumns,
     options: LabelOptions,
     results: Sequence[str],
+    kind: type[Graph] | None = None,
 ) -> Graph:
-    """Check the user's arguments as in read_rows_and_ends, and return the graph."""
+    """Check the user's arguments as in read_rows_and_ends, and return the graph, a `kind`."""
     of_rows = {"id": columns.id, "cluster": columns.cluster}
     rows, ends, keys, of_id = read_rows_and_ends(frame, edges, of_rows, columns, options, results)
     if options.noise is not None:
         check_noise_value(options.noise, rows.collect_schema()["cluster"])
-    return Graph(rows, ends, keys, options, of_id, columns.edge_name)
+    return (kind or Graph)(rows, ends, keys, options, of_id, columns.edge_name)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -592,6 +593,20 @@ class Graph:
             return counts.join(others, how="cross")
         # A partition may have rows in only one of the two frames.
         return counts.join(others, on=by, how="full", nulls_equal=True, coalesce=True)
+
+    def components_of_closed_partitions(self) -> pl.LazyFrame:
+        """Return one row per partition without cut edges, with n_components of all clusters.
+
+        No search is needed for dense clusters, and for partitions with cut edges.
+        """
+        by, n_cut = list(self.keys), pl.col("n_cut_edges").sum()
+        closed = self.clusters.filter((n_cut.over(by) if by else n_cut) == 0)
+        parts = find_parts(self.links_of(closed.filter(~_IS_DENSE)))
+        parts = join_small(parts, ["node"], self.nodes.select("node", "cluster_no"))
+        joined = parts.group_by("cluster_no").agg(n_joined=pl.len().cast(pl.Int64))
+        rows = join_small(closed, ["cluster_no"], joined, how="left")
+        rest = pl.col("n_nodes") - pl.col("n_joined").fill_null(0)
+        return sum_by(rows, by, {"n_components": pl.when(_IS_DENSE).then(1).otherwise(rest)})
 
     def sums(self, resolution: float) -> pl.LazyFrame:
         """Return one row per partition, with counts and scores for all clusters together."""

@@ -1,9 +1,10 @@
-"""Graph searches within clusters: spanning forests, bridges and diameters.
+"""Graph searches within clusters: spanning forests, bridges, blocks and diameters.
 
 Nodes are numbered from 0. A link is an edge between two different nodes in the same cluster. A
 frame of links has the columns cluster_no, low (the lower node) and high (the higher node), and
 contains each link only once. A part is a set of nodes that are connected by links, and a spanning
-forest has one tree for each part. A bridge is a link whose removal would divide a part in two.
+forest has one tree for each part. A bridge is a link whose removal would divide a part in two. Two
+links are in the same block if they are on a common cycle, so a bridge is a block of its own.
 
 Docstrings give the shapes of arrays in terms of n nodes, m links and c clusters.
 """
@@ -81,6 +82,24 @@ def _take_firsts(values: Integers, marks: Integers) -> Booleans:
 # Spanning forests
 # ----------------------------------------------------------------------------------------------
 
+#: The columns of find_parts.
+PARTS = pl.Schema(dict.fromkeys(("node", "part"), pl.Int64()))
+
+
+def label_links(links: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of find_parts for a frame of links."""
+    low, high = links["low"].to_numpy(), links["high"].to_numpy()
+    if not low.size:
+        return PARTS.to_frame()
+    part = pl.Series(label_parts(low, high, int(high.max()) + 1))
+    parts = part.to_frame("part").with_row_index("node").select(pl.col(*PARTS).cast(pl.Int64))
+    return parts.filter(pl.col("node") != pl.col("part"))
+
+
+def find_parts(links: pl.LazyFrame) -> pl.LazyFrame:
+    """Return node and part, the lowest node of its part, of each node except the lowest ones."""
+    return links.select("low", "high").map_batches(label_links, schema=PARTS, **_WHOLE_INPUT)
+
 
 class _Forest(NamedTuple):
     """A spanning forest, represented by the nodes in each level and the parent of each node.
@@ -139,13 +158,21 @@ def _number_nodes(forest: _Forest) -> tuple[Integers, Integers]:
     return numbers, sizes
 
 
-def _find_bridges(low: Integers, high: Integers, forest: _Forest) -> Booleans:
-    """Return a mask (n,) of the nodes whose edge to their parent is a bridge.
+class _Reach(NamedTuple):
+    """For each node, the preorder numbers (n,) of its subtree and of the ends of its other links.
 
-    The edge from a node to its parent is a bridge unless a link that is not in the forest leads
-    from the subtree of the node to a node outside the subtree, whose preorder number is outside the
-    range of the numbers in the subtree.
+    The subtree has `sizes` numbers from `numbers` on. `least` and `most` are the lowest and the
+    highest number in the subtree, and of nodes that links outside the forest join to it.
     """
+
+    numbers: Integers
+    sizes: Integers
+    least: Integers
+    most: Integers
+
+
+def _reach(low: Integers, high: Integers, forest: _Forest) -> tuple[_Reach, Booleans]:
+    """Return the reach of each node, and a mask (m,) of the links outside the forest."""
     levels, parents = forest
     numbers, sizes = _number_nodes(forest)
     is_other = (parents[low] != high) & (parents[high] != low)
@@ -156,7 +183,28 @@ def _find_bridges(low: Integers, high: Integers, forest: _Forest) -> Booleans:
     for nodes in reversed(levels[1:]):
         np.minimum.at(least, parents[nodes], least[nodes])
         np.maximum.at(most, parents[nodes], most[nodes])
-    return np.asarray((parents >= 0) & (least >= numbers) & (most < numbers + sizes))
+    return _Reach(numbers, sizes, least, most), is_other
+
+
+def _is_within(reach: _Reach, nodes: Integers, roots: Integers) -> Booleans:
+    """Return whether links outside the forest keep `nodes` within the subtrees of `roots`."""
+    first = reach.numbers[roots]
+    after = first + reach.sizes[roots]
+    return np.asarray((reach.least[nodes] >= first) & (reach.most[nodes] < after))
+
+
+def _find_forest(low: Integers, high: Integers) -> tuple[_Forest, Integers]:
+    """Return a spanning forest, and the part of each node, which is its lowest node and its root.
+
+    The ends of the links are low (m,) and high (m,).
+    """
+    n = int(high.max()) + 1
+    parts = label_parts(low, high, n)
+    # A root is the lowest node of its part, so it is the lower end of each of its links.
+    is_root = np.zeros(n, np.bool_)
+    is_root[low] = True
+    roots = np.flatnonzero(is_root & (parts == np.arange(n)))
+    return _grow_forest(_make_adjacency(low, high, n), roots), parts
 
 
 def _tree_edges_of(links: pl.DataFrame) -> pl.DataFrame:
@@ -164,15 +212,9 @@ def _tree_edges_of(links: pl.DataFrame) -> pl.DataFrame:
     cluster_no, low, high = (links[name].to_numpy() for name in LINK_COLUMNS)
     if not low.size:
         return links.with_columns(is_bridge=pl.lit(False))
-    n = int(high.max()) + 1
-    parts = label_parts(low, high, n)
-    # A root is the lowest node of its part, so it is the lower end of each of its links.
-    is_root = np.zeros(n, np.bool_)
-    is_root[low] = True
-    roots = np.flatnonzero(is_root & (parts == np.arange(n)))
-    forest = _grow_forest(_make_adjacency(low, high, n), roots)
-    is_bridge = _find_bridges(low, high, forest)
-    clusters = np.zeros(n, np.int64)
+    forest, parts = _find_forest(low, high)
+    reach, _ = _reach(low, high, forest)
+    clusters = np.zeros(parts.size, np.int64)
     clusters[low] = clusters[high] = cluster_no
     nodes = np.concatenate(forest.levels[1:])
     parents = forest.parents[nodes]
@@ -181,7 +223,7 @@ def _tree_edges_of(links: pl.DataFrame) -> pl.DataFrame:
             "cluster_no": clusters[nodes],
             "low": np.minimum(nodes, parents),
             "high": np.maximum(nodes, parents),
-            "is_bridge": is_bridge[nodes],
+            "is_bridge": _is_within(reach, nodes, nodes),
         }
     )
 
@@ -190,6 +232,42 @@ def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
     """Return the edges of a spanning forest for the links, with the column is_bridge."""
     schema = pl.Schema({**dict.fromkeys(LINK_COLUMNS, pl.Int64()), "is_bridge": pl.Boolean()})
     return links.select(LINK_COLUMNS).map_batches(_tree_edges_of, schema=schema, **_WHOLE_INPUT)
+
+
+# ----------------------------------------------------------------------------------------------
+# Blocks
+# ----------------------------------------------------------------------------------------------
+
+
+def find_blocks(low: Integers, high: Integers) -> pl.DataFrame:
+    """Return one row per link of a spanning forest, with its nodes, node and parent.
+
+    The other columns are part (the lowest node of the part), n_nodes (the size of the part), size
+    (the nodes that are connected with `parent` through `node` in the forest), block (a number) and
+    is_bridge. As in the algorithm of Tarjan and Vishkin (1985), the links of the forest are the
+    nodes of a graph, whose parts are the blocks. In a breadth-first search, each link outside the
+    forest joins two nodes neither of which is in the subtree of the other.
+    """
+    forest, parts = _find_forest(low, high)
+    reach, is_other = _reach(low, high, forest)
+    nodes = np.concatenate(forest.levels[1:])
+    parents = forest.parents[nodes]
+    # A link is known by the node that is farther from the root.
+    is_joined = (forest.parents[parents] >= 0) & ~_is_within(reach, nodes, parents)
+    one = np.concatenate([low[is_other], nodes[is_joined]])
+    two = np.concatenate([high[is_other], parents[is_joined]])
+    blocks = label_parts(np.minimum(one, two), np.maximum(one, two), parts.size)
+    return pl.DataFrame(
+        {
+            "node": nodes,
+            "parent": parents,
+            "part": parts[nodes],
+            "n_nodes": reach.sizes[parts[nodes]],
+            "size": reach.sizes[nodes],
+            "block": blocks[nodes],
+            "is_bridge": _is_within(reach, nodes, nodes),
+        }
+    )
 
 
 # ----------------------------------------------------------------------------------------------

@@ -6,10 +6,10 @@
 
 -- Clusters of a graph: one row with n_nodes, n_dropped rows without a cluster, n_noise,
 -- n_clusters, n_edges, n_self_loops, n_dropped_edges with an end in no cluster, n_duplicate_edges,
--- modularity, coverage, performance, mean_conductance, worst_conductance and
--- inter_cluster_edge_share. tbl is a table of nodes with the columns id and cluster, edges a table
--- of edges with the columns left and right, ids of tbl, and weight, a number >= 0, 1 by default.
--- Only edges whose weight is at least threshold count.
+-- clusters_are_components, modularity, coverage, performance, mean_conductance, worst_conductance
+-- and inter_cluster_edge_share. tbl is a table of nodes with the columns id and cluster, edges a
+-- table of edges with the columns left and right, ids of tbl, and weight, a number >= 0, 1 by
+-- default. Only edges whose weight is at least threshold count.
 -- partition_by is a column of both tables. noise is the value of cluster that marks noise;
 -- noise_as counts its rows as one 'cluster', leaves them out ('drop') or counts them as
 -- 'singletons'. resolution is gamma of the modularity.
@@ -43,6 +43,9 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
     COALESCE(sums.n_self_loops, 0) AS n_self_loops,
     counts.n_dropped_edges,
     counts.n_duplicate_edges,
+    CASE
+      WHEN sums.n_clusters > 0 THEN COALESCE(closed.are_components, FALSE)
+    END AS clusters_are_components,
     sums.modularity,
     clustereval._at_most_1(clustereval._ratio(sums.weight, sums.total)) AS coverage,
     -- As in networkx, the inner edges include self-loops.
@@ -58,6 +61,10 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
   FROM clustereval._graph_row_counts(__ce_ids, __ce_edges, tbl, partition_by) AS counts
   LEFT JOIN clustereval._graph_sums(__ce_clusters, resolution) AS sums
     ON sums.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN clustereval._graph_closed_partitions(
+    __ce_nodes, __ce_edges, __ce_clusters
+  ) AS closed
+    ON closed.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_threshold(
     threshold, clustereval._valid_graph_options(noise, noise_as, resolution, 0)
   ))

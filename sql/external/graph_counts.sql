@@ -685,6 +685,46 @@ CREATE OR REPLACE MACRO clustereval._graph_sums(clusters, resolution) AS TABLE
   FROM clustereval._graph_conductances(clusters)
   GROUP BY partition_key;
 
+-- One row per partition without cut edges: partition_key, and are_components, whether each cluster
+-- is connected.
+CREATE OR REPLACE MACRO clustereval._graph_closed_partitions(nodes, edges, clusters) AS TABLE
+  WITH cut AS (
+    SELECT partition_key, SUM(n_cut_edges) AS n
+    FROM query_table(clusters)
+    GROUP BY partition_key
+  ),
+  closed AS MATERIALIZED (
+    SELECT one.*
+    FROM query_table(clusters) AS one
+    JOIN cut ON cut.partition_key IS NOT DISTINCT FROM one.partition_key
+    WHERE cut.n = 0
+  ),
+  places AS MATERIALIZED (
+    SELECT * FROM clustereval._graph_open_places(nodes, edges, closed)
+  ),
+  matrices AS (SELECT * FROM clustereval._graph_matrices(places)),
+  open AS MATERIALIZED (
+    SELECT cluster_no, node
+    FROM clustereval._graph_open_clusters(closed)
+    WHERE n_nodes > clustereval._matrix_nodes()
+  ),
+  arcs AS MATERIALIZED (SELECT * FROM clustereval._graph_arcs(edges, open)),
+  reached AS (
+    SELECT cluster_no, n_tree_edges + 1 AS n FROM clustereval._graph_matrix_shapes(matrices)
+    UNION ALL
+    SELECT cluster_no, COUNT(*) FROM clustereval._graph_levels(open, arcs) GROUP BY cluster_no
+  )
+  SELECT
+    one.partition_key,
+    BOOL_AND(
+      (one.n_nodes <= 2 AND one.n_links = one.n_nodes - 1)
+      OR clustereval._is_dense(one.n_nodes, one.min_neighbors)
+      OR COALESCE(reached.n = one.n_nodes, FALSE)
+    ) AS are_components
+  FROM closed AS one
+  LEFT JOIN reached ON reached.cluster_no = one.cluster_no
+  GROUP BY one.partition_key;
+
 -- One row per partition with rows that are counted separately: n_dropped, those without a cluster;
 -- n_noise; n_dropped_edges, those with an end in no cluster; and n_duplicate_edges, further rows of
 -- the same edge. Without partition_by there is at least one row.

@@ -92,7 +92,7 @@ def shown_sql(column: Any) -> str:
 
 
 def test_the_two_sides_have_the_same_tables() -> None:
-    others = {"bootstrap_intervals", "permutation_test"}
+    others = {*registry.WITHOUT_MACRO}
     plots = {name for name in FUNCTIONS if name.endswith("_plot")}
     assert {*FUNCTIONS} - others - plots == {*MACROS}
     assert len(MACROS) > 35

@@ -62,6 +62,7 @@ EMPTY = {
     "n_self_loops": 0,
     "n_dropped_edges": 0,
     "n_duplicate_edges": 0,
+    "clusters_are_components": None,
     "modularity": None,
     "coverage": None,
     "performance": None,
@@ -69,7 +70,8 @@ EMPTY = {
     "worst_conductance": None,
     "inter_cluster_edge_share": None,
 }
-LONE = EMPTY | {"n_nodes": 1, "n_clusters": 1}
+LONE = EMPTY | {"n_nodes": 1, "n_clusters": 1, "clusters_are_components": True}
+SPLIT = EMPTY | {"clusters_are_components": False}
 DEGENERATE = {
     "no rows": ([], [], EMPTY),
     "no node with a cluster": (
@@ -85,25 +87,26 @@ DEGENERATE = {
         | {"n_edges": 1, "n_self_loops": 1, "modularity": 0.0, "coverage": 1.0}
         | {"inter_cluster_edge_share": 0.0},
     ),
-    "no edges": ([0, 0, 1], [], EMPTY | {"n_nodes": 3, "n_clusters": 2, "performance": 2 / 3}),
+    "no edges": ([0, 0, 1], [], SPLIT | {"n_nodes": 3, "n_clusters": 2, "performance": 2 / 3}),
     "one cluster": (
         [0, 0],
         [(0, 1)],
         EMPTY
         | {"n_nodes": 2, "n_clusters": 1, "n_edges": 1, "modularity": 0.0, "coverage": 1.0}
+        | {"clusters_are_components": True}
         | {"performance": 1.0, "inter_cluster_edge_share": 0.0},
     ),
     "weights of 0": (
         [0, 1],
         [(0, 1, 0.0)],
-        EMPTY
+        SPLIT
         | {"n_nodes": 2, "n_clusters": 2, "n_edges": 1, "performance": 0.0}
         | {"inter_cluster_edge_share": 1.0},
     ),
     "two nodes apart": (
         [0, 1],
         [(1, 0), (0, 1), (0, 2)],
-        EMPTY
+        SPLIT
         | {"n_nodes": 2, "n_clusters": 2, "n_edges": 1, "performance": 0.0, "modularity": -0.5}
         | {"coverage": 0.0, "mean_conductance": 1.0, "worst_conductance": 1.0}
         | {"inter_cluster_edge_share": 1.0, "n_dropped_edges": 1, "n_duplicate_edges": 1},
@@ -272,6 +275,43 @@ def test_random_graphs_are_varied() -> None:
     sums = rows_by_networkx("graph_report")
     for name in ("n_dropped", "n_self_loops", "n_dropped_edges", "n_duplicate_edges"):
         assert sum(row[name] for row in sums) > 20, name
+
+
+def clusterings_by_components(graph: nx.Graph) -> list[dict[int, int]]:
+    """The components as clusters, two of them as one cluster, and one of them as two."""
+    parts = sorted(map(sorted, nx.connected_components(graph)), key=len)
+    whole = {node: part[0] for part in parts for node in part}
+    *_, second, largest = [[], *parts]
+    merged = whole | dict.fromkeys(second, largest[0])
+    return [whole, merged, whole | {largest[-1]: -1}]
+
+
+def test_clusters_that_are_components(engine: Engine) -> None:
+    """Also those of many nodes, and dense ones, which need no search."""
+    shapes = [
+        nx.path_graph(30),
+        nx.star_graph(20),
+        nx.complete_graph(12),
+        nx.circulant_graph(9, [1, 2]),
+    ]
+    shapes += [to_networkx(*random_graph(seed)) for seed in range(0, 60, 3)]
+    shapes += [nx.disjoint_union_all([nx.complete_graph(5)] * 2), nx.gnm_random_graph(40, 24, 1)]
+    graphs = [
+        (nodes_of([clusters.get(i) for i in range(max(clusters) + 1)]), edges_of(graph.edges))
+        for graph in shapes
+        for clusters in clusterings_by_components(graph)
+    ]
+    nodes, edges = (
+        pl.concat([frame.with_columns(run=pl.lit(i)) for i, frame in enumerate(frames)])
+        for frames in zip(*graphs, strict=True)
+    )
+    wanted = [expected_report(*graph)["clusters_are_components"] for graph in graphs]
+    assert min(wanted.count(True), wanted.count(False)) > 25
+    rows = ask(engine, "graph_report", nodes, edges, partition_by="run")
+    assert [row["clusters_are_components"] for row in rows] == wanted
+    for graph, is_whole in list(zip(graphs, wanted, strict=True))[:12]:
+        [row] = ask(engine, "graph_report", *graph)
+        assert row["clusters_are_components"] is is_whole
 
 
 @pytest.mark.parametrize("resolution", [0, 0.5, 2.5])

@@ -58,6 +58,7 @@ _RUN_COLUMNS = ("--id", "id", "--run", "run", "--cluster", "cluster")
 _NIGHT_COLUMNS = ("--id", "id", "--cluster", "cluster")
 _TIES = ("--edges", TIES, "--left", "left", "--right", "right", "--weight", "contexts")
 _GRAPH = (MEMBERS, "--id", "id", "--cluster", "faction", *_TIES)
+_OF_GRAPHS = ("clusters", "nodes", "edges", "links")
 #: Calls from a table of distances, and from one of nearest neighbors.
 OF_PAIRS = (
     *(WORDS, "--id", "word", "--cluster", "cluster", "--pairs", WORD_PAIRS),
@@ -94,7 +95,7 @@ VARIANT_CALLS = {
     "thresholds": (MEMBERS, "--id", "id", "--label", "faction", *_TIES),
     "neighborhood": OF_NEIGHBORS,
     **{f"neighborhood-{show}": (*OF_NEIGHBORS, "--show", show) for show in ("clusters", "samples")},
-    **{f"graph-{show}": (*_GRAPH, "--show", show) for show in ("clusters", "nodes", "edges")},
+    **{f"graph-{show}": (*_GRAPH, "--show", show) for show in _OF_GRAPHS},
     "pair-labels": (
         *(INVENTORS, "--id", "mention", "--cluster", "cluster_2021", "--pairs", PAIRS),
         *("--left", "left", "--right", "right", "--is-match", "is_match", "--weight", "weight"),

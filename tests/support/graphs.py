@@ -110,6 +110,10 @@ def expected_report(nodes: pl.DataFrame, edges: pl.DataFrame, resolution: float 
         "n_self_loops": nx.number_of_selfloops(graph),
         "n_dropped_edges": len(rows) - len(kept),
         "n_duplicate_edges": len(kept) - m,
+        "clusters_are_components": sorted(map(sorted, nx.connected_components(graph)))
+        == sorted(map(sorted, sets.values()))
+        if sets
+        else None,
         "modularity": nx.community.modularity(
             graph, list(sets.values()), weight="weight", resolution=resolution
         )

@@ -13,6 +13,7 @@ from polars_clustereval import (
     neighborhood_clusters,
     neighborhood_report,
     neighborhood_samples,
+    suspicious_links,
     threshold_report,
 )
 from polars_clustereval.relative.thresholds import THRESHOLD_SCORES
@@ -44,6 +45,7 @@ _GRAPH = Report(
             "n_self_loops": "edges from a node to itself",
             "n_dropped_edges": "rows of edges left out: an end has no cluster",
             "n_duplicate_edges": "rows that repeat an edge",
+            "clusters_are_components": "whether each cluster is a connected component",
         }
     )
     | look_up("graph_report"),
@@ -113,6 +115,28 @@ _GRAPH_EDGES = replace(
             "n_rows": "rows of this edge",
             "cluster": "cluster of both ends; NULL between clusters",
             "is_bridge": "whether the cluster would fall apart without it",
+        }
+    ),
+)
+
+_GRAPH_LINKS = replace(
+    _GRAPH_CLUSTERS,
+    variant="links",
+    function=suspicious_links,
+    description="the places where the clusters of a graph could be cut",
+    has_macro=False,
+    no_rows="",
+    meanings=explain(
+        {
+            "cluster": "the cluster",
+            "kind": "bridge, articulation point or minimum cut",
+            "left": "one end, or the articulation point",
+            "right": "the other end; the lightest edge of a minimum cut",
+            "weight": "weight of the edges that are removed",
+            "n_edges": "edges that are removed",
+            "n_parts": "parts that remain",
+            "n_separated": "ids outside the largest part",
+            "largest_part": "ids in the largest part",
         }
     ),
 )
@@ -247,7 +271,7 @@ _THRESHOLDS = replace(
 )
 
 GRAPHS = (
-    *(_GRAPH, _GRAPH_CLUSTERS, _GRAPH_NODES, _GRAPH_EDGES),
+    *(_GRAPH, _GRAPH_CLUSTERS, _GRAPH_NODES, _GRAPH_EDGES, _GRAPH_LINKS),
     *(_NEIGHBORHOOD, _NEIGHBORHOOD_CLUSTERS, _NEIGHBORHOOD_SAMPLES),
     *(_COMPONENTS, _THRESHOLDS),
 )

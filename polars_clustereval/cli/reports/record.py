@@ -74,7 +74,7 @@ _ROWS = (Input("frame", "clustereval_input", _ROW_COLUMNS),)
 class Report:
     """A table that a command writes.
 
-    The SQL macro has the same name and the same parameters as the function.
+    The SQL macro, if there is one, has the same name and the same parameters as the function.
     """
 
     command: str
@@ -90,6 +90,8 @@ class Report:
     options: Mapping[str, str] = field(default_factory=dict)
     #: The engine that is faster for this report. Polars can use numpy for distances between points.
     engine: str = "duckdb"
+    #: Whether there is an SQL macro, so that DuckDB can compute the report.
+    has_macro: bool = True
     #: The tables that the function takes, in the order of its parameters.
     inputs: tuple[Input, ...] = _ROWS
     #: The function of plots that draws the rows for the option --plot, or '' without this option.
