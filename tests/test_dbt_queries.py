@@ -369,6 +369,96 @@ def test_the_example_on_postgres_equals_that_on_duckdb(
         assert "ERROR=1" in out
 
 
+EDGES = "ref('people'), {id}, ref('links'), {left}, {right}"
+ONE_COLUMN = EDGES.format(id="'record'", left="'record_l'", right="'record_r'")
+TWO_COLUMNS = EDGES.format(
+    id="['source_dataset', 'unique_id']",
+    left="['source_dataset_l', 'unique_id_l']",
+    right="['source_dataset_r', 'unique_id_r']",
+)
+CALLS_OF_EDGES = {
+    "clusters": f"connected_components({ONE_COLUMN}, weight='match_probability', threshold=0.8)",
+    "clusters_of_two": (
+        f"connected_components({TWO_COLUMNS}, weight='match_probability', threshold=0.8)"
+    ),
+    "thresholds": (
+        f"threshold_report({TWO_COLUMNS}, 'match_probability', label='person', "
+        "thresholds=[0.5, 0.8], metrics=['n_clusters', 'pair_precision'])"
+    ),
+    "estimates": (
+        f"threshold_report({TWO_COLUMNS}, 'match_probability', label='reviewed', "
+        "thresholds=[0.5, 0.8], labels_are_sample='uniform', metrics=['pair_precision'])"
+    ),
+}
+
+
+@pytest.mark.gate
+@needs_dbt
+def test_clusters_from_edges_on_duckdb(tmp_path: Path) -> None:
+    people, links = (ROOT / "examples" / f"{name}.parquet" for name in ("people", "people_links"))
+    ends = ", ".join(
+        f"concat(source_dataset{end}, unique_id{end}) as record{end}" for end in ("_l", "_r")
+    )
+    reviewed = "case when person % 5 = 0 then person end as reviewed"
+    record = "concat(source_dataset, unique_id) as record"
+    models = {
+        "people": f"select *, {record}, {reviewed} from '{people}'",
+        "links": f"select *, {ends} from '{links}'",
+    }
+    calls = {name: f"{{{{ clustereval.{call} }}}}" for name, call in CALLS_OF_EDGES.items()}
+    write_project(tmp_path, models | calls, "nowhere")
+    run_dbt(tmp_path, "run", "--target", "duckdb")
+    with duckdb.connect(tmp_path / "tables.duckdb", read_only=True) as con:
+        rows = {name: con.execute(f"FROM {name} ORDER BY ALL").fetchall() for name in calls}
+    assert len(rows["clusters"]) == len(rows["clusters_of_two"]) == 1_000
+    # The scores of the tutorial.
+    assert [(x, n, round(score, 3)) for x, n, score in rows["thresholds"]] == [
+        (0.5, 311, 0.936),
+        (0.8, 328, 1.0),
+    ]
+    assert len({cluster for *_, cluster in rows["clusters"]}) == 328
+    assert len({str(cluster) for *_, cluster in rows["clusters_of_two"]}) == 328
+    assert [(x, round(score, 3)) for x, score in rows["estimates"]] == [(0.5, 0.971), (0.8, 1.0)]
+
+
+@pytest.mark.gate
+@needs_dbt
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            "connected_components(ref('people'), 'record', ref('links'), ['a', 'b'], 'c')",
+            "left: expected as many columns as id, 1, got a, b",
+        ),
+        (
+            f"threshold_report({ONE_COLUMN}, 'w', thresholds=0.5)",
+            "thresholds: expected a list of numbers, got 0.5",
+        ),
+        (
+            f"threshold_report({ONE_COLUMN}, 'w', thresholds=['high'])",
+            "thresholds: expected a number, got high",
+        ),
+    ],
+)
+def test_wrong_arguments_of_edges(tmp_path: Path, call: str, words: str) -> None:
+    models = {"people": "select 1 as record", "links": "select 1 as record_l"}
+    write_project(tmp_path, models | {"wrong": f"{{{{ clustereval.{call} }}}}"}, "nowhere")
+    out = run_dbt(tmp_path, "compile", "--target", "duckdb", works=False)
+    assert words in " ".join(out.split())
+
+
+@wide
+@needs_dbt
+@needs_postgres
+def test_clusters_from_edges_need_duckdb(tmp_path: Path) -> None:
+    call = f"connected_components({ONE_COLUMN})"
+    models = {"people": "select 1 as record", "links": "select 1 as record_l"}
+    with sql_engines.postgres_server() as socket:
+        write_project(tmp_path, models | {"wrong": f"{{{{ clustereval.{call} }}}}"}, socket)
+        out = run_dbt(tmp_path, "compile", "--target", "postgres", works=False)
+    assert "connected_components needs the adapter duckdb, got postgres" in " ".join(out.split())
+
+
 def test_the_seed_has_the_rows_of_the_files() -> None:
     files = [
         pl.read_parquet(path).select(
