@@ -149,7 +149,7 @@ def test_mistakes(fail: Fail, call: Callable[..., tuple[str, ...]], engine_name:
     engine = ("--engine", engine_name)
     given = call("components", "source", "number")
     for option, words in (
-        ("--id=sorce,number", "id: column 'sorce' not found; did you mean 'source'?"),
+        ("--id=sources,number", "id: column 'sources' not found; did you mean 'source'?"),
         ("--left=source_l,numer_l", "left: column 'numer_l' not found; did you mean 'number_l'?"),
         ("--left=key_l", "left: expected as many columns as --id source,number, got 1: key_l"),
         (

@@ -32,6 +32,7 @@ pytestmark = pytest.mark.gate
 #: By report, those whose rows are valid as its rows too: they have its columns and others.
 ALSO_VALID = {
     "external-confidence": ["entity-resolution-labels-are-sample"],
+    "findings": ["findings-label", "findings-vector"],
     "transitions-ids": ["transitions-affected"],
     # From a table of distances, the columns are the same.
     **{name: [f"{name}-pairs"] for name in ("silhouette", "samples", "dunn", "pairwise")},

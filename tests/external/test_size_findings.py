@@ -332,7 +332,7 @@ def test_noise(engine: Engine) -> None:
     assert [row["code"] for row in size_findings(engine, noisy, noise=-1, noise_as="drop")] == [
         "noise_rows"
     ]
-    forgotten = pl.DataFrame({"cluster": [*[-1] * 40, *rows_of(entities(100))["cluster"]]})
+    forgotten = pl.DataFrame({"cluster": [*[-1] * 90, *rows_of(entities(100))["cluster"]]})
     assert [row["code"] for row in size_findings(engine, forgotten)] == ["unnamed_noise"]
 
 
