@@ -105,7 +105,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/matching.md": 2,
         "docs/migration.md": 2,
         "docs/overlapping.md": 1,
-        "docs/plots.md": 8,
+        "docs/plots.md": 9,
         "docs/questions.md": 1,
         "docs/reference.md": 2,
         "docs/silhouette.md": 2,
