@@ -299,7 +299,7 @@ def test_thresholds_from_the_labels_of_a_sample(noted: Noted, fail: Fail, tmp_pa
 
 
 def test_thresholds_from_labels_of_pairs(
-    run: Run, fail: Fail, engine_name: str, tmp_path: Path
+    run: Run, noted: Noted, fail: Fail, engine_name: str, tmp_path: Path
 ) -> None:
     pairs = pl.DataFrame({"a": [1, 3, 1, 34], "b": [2, 4, 34, 33], "same": [1, 0, 0, 1]})
     path = write_input(pairs, tmp_path / "pairs.parquet")
@@ -317,6 +317,10 @@ def test_thresholds_from_labels_of_pairs(
     assert "\npair_left a, pair_right b, is_match same\n" in text
     assert "bcubed" not in text
     assert "thresholds: expected a list of thresholds with pairs, got NULL" in fail(*call)
+    far = pl.col("left") + pl.when(pl.col("left") > 1).then(99).otherwise(0)
+    edges = write_input(pl.read_parquet(TIES).with_columns(left=far), tmp_path / "far.parquet")
+    _, note = noted(*call, "--thresholds", "2", "--edges", edges)
+    assert f"{edges}: 62 of 78 edges are left out" in note
     both = (*call, "--thresholds", "2", "--label", "faction")
     assert "expected labels of pairs or of ids, got both" in fail(*both)
 

@@ -610,6 +610,14 @@ def test_types_of_ids_in_pairs(engine: Engine, dtype: Any) -> None:
     assert (row["pair_precision"], row["pair_recall"]) == (1, 0.5)
 
 
+def test_an_id_of_a_pair_may_be_too_large_for_the_type_of_ids(engine: Engine) -> None:
+    pairs = pl.concat([PAIRS, pl.DataFrame({"p": [1], "q": [300], "match": [True]})])
+    nodes = NODES.with_columns(pl.col("id").cast(pl.Int8))
+    edges = EDGES.with_columns(pl.col("one", "two").cast(pl.Int8))
+    [row] = ask(engine, nodes, edges, None, **OF_PAIRS | {"pairs": pairs}, thresholds=[0.5])
+    assert (row["pair_precision"], row["pair_recall"]) == (1, 1)
+
+
 def test_a_column_of_pairs_that_is_not_found() -> None:
     for name in ("pair_left", "pair_right", "is_match"):
         options = {**OF_PAIRS, "thresholds": [0.5], name: "zzz"}
