@@ -206,7 +206,7 @@ def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:
 
     Pairs that lack a partition column hold for every value of it.
     """
-    tables = zip(sources, call.report.inputs, strict=True)
+    tables = zip(sources[:2], call.report.inputs[:2], strict=True)
     (nodes, arguments), (edges, _) = (read_rows(source, call, table) for source, table in tables)
     columns = edges.collect_schema().names()
     keys = [key for key in arguments.get("partition_by") or [] if key in columns]

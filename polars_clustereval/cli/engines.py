@@ -52,7 +52,7 @@ __all__ = [
 _MULTIPLE_COLUMNS = ("clusters", "vector", "columns", "partition_by")
 
 # Parameters whose columns contain numbers; all other columns identify something by their values.
-_NUMBER_COLUMNS = ("vector", "weight", "k", "distance")
+_NUMBER_COLUMNS = ("vector", "weight", "pair_weight", "k", "distance")
 
 # Values that the functions check against the data, that is, against the type of `cluster` or the
 # number of dimensions.

@@ -93,13 +93,16 @@ def _report_degenerate_rows(report: Report, key: str | int, **options: bool) -> 
     for name in tables.keys() & {"pairs", "neighbors"}:
         tables[name] = rows.select(left="id", right="id", d=pl.lit(0.0), is_match=True)
     names = ("label", "cluster", "id", "run", "k", "left", "right", "is_match")
-    columns = {name: name for name in names}
+    columns = {name: name for name in names} | {"pair_left": "left", "pair_right": "right"}
     if len(report.inputs) > 1:
         columns["distance"] = "d"
     vectors = {name: ["vector"] for name in ("vector", "columns")}
     arguments: dict[str, Any] = {**columns, **vectors, "clusters": ["cluster"], "reference": key}
     arguments |= {"labels_are_sample": "records", "thresholds": [1.0]}
     arguments |= {"weight": "w"} if "weight" in report.required else {}
+    of_ids, of_pairs = ("label", "labels_are_sample"), ("pair_left", "pair_right", "is_match")
+    for name in of_ids if "pairs" in tables else of_pairs:
+        del arguments[name]
     given = {name: value for name, value in arguments.items() if name in report.defaults}
     return report.function(**tables, **given, **options)
 

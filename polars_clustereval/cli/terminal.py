@@ -103,7 +103,8 @@ def render_table(
 def _render_heading(files: Sequence[str], report: Report, arguments: Mapping[str, Any]) -> str:
     """Return the lines above the table: the input files and the options of the heading."""
     # These are named only if they are given.
-    optional = ("label", "labels_are_sample", "weight", "threshold", "distance", "perplexity")
+    optional = {"label", "labels_are_sample", "weight", "pair_weight", "threshold", "distance"}
+    optional |= {"perplexity"}
     missing = {x for x in optional if arguments.get(x) is None}
     first, *more = (
         escape_controls(

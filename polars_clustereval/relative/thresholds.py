@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.checks import is_number, show_value
+from polars_clustereval.base.checks import (
+    check_column,
+    check_is_frame,
+    is_number,
+    show_value,
+)
 from polars_clustereval.base.exact import (
     count_ordered_pairs,
     from_fixed_point,
@@ -315,12 +320,29 @@ def _check_pairs(pairs: dict[str, Any], *others: object) -> bool:
     return not any(missing)
 
 
+def _keep_paired(nodes: pl.LazyFrame, pairs: dict[str, Any]) -> pl.LazyFrame:
+    """Return the rows of `nodes` whose id has a labeled pair, and of the first node, for errors.
+
+    All rows are returned if ids are nested, or if the ends of pairs have other types.
+    """
+    lazy, of_id = check_is_frame(pairs["pairs"], "pairs"), nodes.collect_schema()["id"]
+    columns = (check_column(lazy, pairs[end], f"pair_{end}") for end in ("left", "right"))
+    ends = [lazy.select(id=column) for column in columns]
+    types = [end.collect_schema()["id"] for end in ends]
+    are_near = all(x == of_id or (x.is_integer() and of_id.is_integer()) for x in types)
+    if of_id.is_nested() or not are_near:
+        return nodes
+    ids = pl.concat([end.cast(of_id, strict=False) for end in ends]).unique()
+    nodes = join_small(nodes, ["id"], ids.with_columns(is_paired=True), how="left")
+    return nodes.filter(pl.col("is_paired") | (pl.col("node") == 0))
+
+
 def _pair_scores_at_thresholds(
     graph: EdgeGraph, thresholds: list[float], pairs: dict[str, Any]
 ) -> pl.LazyFrame:
     """Return the scores of pair_label_report of each partition at each threshold."""
     names = graph.keys | {"threshold": "threshold"}
-    rows = graph.nodes_at(thresholds).select(
+    rows = _keep_paired(graph.nodes_at(thresholds), pairs).select(
         *(pl.col(key).alias(name) for key, name in names.items()),
         __ce_id=pl.col("id").cast(graph.id_type),
         __ce_cluster="cluster",

@@ -429,8 +429,8 @@ CREATE OR REPLACE MACRO clustereval._mixed_neighborhoods(edges, counts, sizes, p
 CREATE OR REPLACE MACRO clustereval._neighborhood_rows(
   nodes, counts, sizes, mixed, perplexity
 ) AS TABLE
-  -- Always TRUE, but only once the mixed nodes are found: else DuckDB would build the hash tables of
-  -- the joins before, and keep them in memory.
+  -- Always TRUE, but only once the mixed nodes are found: else DuckDB would build the hash tables
+  -- of the joins before, and keep them in memory.
   WITH order_of_work AS (SELECT COUNT(*) >= 0 AS is_next FROM query_table(mixed)),
   own_nodes AS (SELECT * FROM query_table(nodes) WHERE (SELECT is_next FROM order_of_work)),
   own_counts AS (SELECT * FROM query_table(counts) WHERE (SELECT is_next FROM order_of_work)),

@@ -330,6 +330,33 @@ def test_thresholds_from_the_labels_of_a_sample(noted: Noted, fail: Fail, tmp_pa
     assert "thresholds: expected a list of thresholds with labels_are_sample" in fail(*call, *QUICK)
 
 
+def test_thresholds_from_labels_of_pairs(
+    run: Run, noted: Noted, fail: Fail, engine_name: str, tmp_path: Path
+) -> None:
+    pairs = pl.DataFrame({"a": [1, 3, 1, 34], "b": [2, 4, 34, 33], "same": [1, 0, 0, 1]})
+    path = write_input(pairs, tmp_path / "pairs.parquet")
+    call = ("thresholds", MEMBERS, *WEIGHTED, "--engine", engine_name, "--pairs", path)
+    call = (*call, "--pair-left", "a", "--pair-right", "b", "--is-match", "same")
+    graph = ("id", pl.read_parquet(TIES), "left", "right", "contexts")
+    columns = {"pair_left": "a", "pair_right": "b", "is_match": "same"}
+    report = ce.threshold_report(
+        pl.read_parquet(MEMBERS), *graph, thresholds=[2, 4], pairs=pairs, **columns
+    )
+    found = json.loads(run(*call, "--thresholds", "2,4", "--format", "json"))
+    assert [row["pair_precision"] for row in found] == report["pair_precision"].to_list()
+    assert None not in report["pair_precision"]
+    text = run(*call, "--thresholds", "2,4")
+    assert "\npair_left a, pair_right b, is_match same\n" in text
+    assert "bcubed" not in text
+    assert "thresholds: expected a list of thresholds with pairs, got NULL" in fail(*call)
+    far = pl.col("left") + pl.when(pl.col("left") > 1).then(99).otherwise(0)
+    edges = write_input(pl.read_parquet(TIES).with_columns(left=far), tmp_path / "far.parquet")
+    _, note = noted(*call, "--thresholds", "2", "--edges", edges)
+    assert f"{edges}: 62 of 78 edges are left out" in note
+    both = (*call, "--thresholds", "2", "--label", "faction")
+    assert "expected labels of pairs or of ids, got both" in fail(*both)
+
+
 @pytest.mark.gate
 @pytest.mark.parametrize("ending", [".svg", ".PNG", ".html"])
 def test_a_picture_of_thresholds(run: Run, fail: Fail, tmp_path: Path, ending: str) -> None:

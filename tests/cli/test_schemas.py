@@ -37,6 +37,8 @@ ALSO_VALID = {
     # From a table of distances, the columns are the same.
     **{name: [f"{name}-pairs"] for name in ("silhouette", "samples", "dunn", "pairwise")},
     **{f"{name}-pairs": [name] for name in ("silhouette", "samples", "dunn", "pairwise")},
+    "thresholds": ["thresholds-pairs"],
+    "thresholds-pairs": ["thresholds"],
     # Its columns are those of the user.
     "components": ["graph-nodes", "neighborhood-samples", "samples", "samples-pairs"],
 }
@@ -85,10 +87,12 @@ def arguments(name: str, file: Path) -> tuple[str | Path, ...]:
     # The only edges of some partitions are self-loops.
     columns |= {"weight": "after", "thresholds": "0"} if "weight" in report.required else {}
     files: list[str | Path] = [file]
-    if len(report.inputs) == 2:
-        table = report.inputs[1].parameter
+    tables = [table.parameter for table in report.inputs[1:]]
+    if "pairs" in tables:
+        columns |= {"is_match": "same", "pair_left": "row", "pair_right": "after"}
+        del columns["label"]
+    for table in tables:
         columns |= {"id": "row", "left": "row", "right": "after", "distance": "d"}
-        columns |= {"is_match": "same"}
         if table in ("pairs", "neighbors"):
             files += [f"--{table}", write_pairs(file)]
         else:

@@ -34,6 +34,9 @@ def test_curves_and_the_mark_of_the_best() -> None:
     names = ["pair_precision", "pair_f_score", "pair_recall"]
     assert scores["layer"][0]["transform"] == [{"fold": names, "as": ["score", "value"]}]
     assert scores["layer"][0]["encoding"]["color"]["scale"]["domain"] == names
+    fields = [[x["field"] for x in panel["layer"][0]["encoding"]["tooltip"]] for panel in counts]
+    assert fields == [["threshold", "largest_cluster_size"], ["threshold", "n_clusters"]]
+    assert scores["layer"][0]["encoding"]["tooltip"][1]["field"] == "value"
     diamond = scores["layer"][2]
     assert (diamond["mark"]["shape"], diamond["encoding"]["y"]["field"]) == ("diamond", names[1])
     for panel in (scores, *counts):

@@ -592,6 +592,41 @@ def test_errors_of_labels_of_pairs(
         ask(engine, NODES, EDGES, label, **OF_PAIRS | options)
 
 
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt64, pl.String, pl.Struct({"x": pl.Int64})])
+def test_types_of_ids_in_pairs(engine: Engine, dtype: Any) -> None:
+    """The ids of both tables have one type, or are whole numbers."""
+    nodes, edges = frames_of([(i, None, None) for i in (1, 2, 3)], [(1, 2, 0.5, None)])
+    pairs = pl.DataFrame({"p": [1, 1], "q": [2, 3], "match": [True, True]})
+
+    def change(name: str) -> pl.Expr:
+        is_struct = isinstance(dtype, pl.Struct)
+        return pl.struct(x=name).alias(name) if is_struct else pl.col(name).cast(dtype)
+
+    pairs = pairs.with_columns(change("p"), change("q"))
+    if not pairs.schema["p"].is_integer():
+        nodes, edges = nodes.with_columns(change("id")), edges.with_columns(map(change, ENDS[:2]))
+    options = {**OF_PAIRS, "pairs": pairs, "thresholds": [0.5]}
+    [row] = ask(engine, nodes, edges, None, **options)
+    assert (row["pair_precision"], row["pair_recall"]) == (1, 0.5)
+
+
+def test_an_id_of_a_pair_may_be_too_large_for_the_type_of_ids(engine: Engine) -> None:
+    pairs = pl.concat([PAIRS, pl.DataFrame({"p": [1], "q": [300], "match": [True]})])
+    nodes = NODES.with_columns(pl.col("id").cast(pl.Int8))
+    edges = EDGES.with_columns(pl.col("one", "two").cast(pl.Int8))
+    [row] = ask(engine, nodes, edges, None, **OF_PAIRS | {"pairs": pairs}, thresholds=[0.5])
+    assert (row["pair_precision"], row["pair_recall"]) == (1, 1)
+
+
+def test_a_column_of_pairs_that_is_not_found() -> None:
+    for name in ("pair_left", "pair_right", "is_match"):
+        options = {**OF_PAIRS, "thresholds": [0.5], name: "zzz"}
+        with pytest.raises(ce.ClusterEvalError, match=f"{name}: column 'zzz' not found"):
+            ce.threshold_report(NODES, "id", EDGES, *ENDS, **options)
+    with pytest.raises(ce.ClusterEvalError, match="pairs: expected a Polars DataFrame or LazyFr"):
+        ce.threshold_report(NODES, "id", EDGES, *ENDS, **OF_PAIRS | {"pairs": 3}, thresholds=[1])
+
+
 def test_columns_of_pairs_need_pairs() -> None:
     words = "pairs: expected pair_left, pair_right and is_match with pairs, got NULL"
     with pytest.raises(ce.ClusterEvalError, match=words):

@@ -92,6 +92,11 @@ VARIANT_CALLS = {
     "graph": _GRAPH,
     "components": (MEMBERS, "--id", "id", *_TIES),
     "thresholds": (MEMBERS, "--id", "id", "--label", "faction", *_TIES),
+    "thresholds-pairs": (
+        *(INVENTORS, "--id", "mention", "--edges", PAIRS, "--left", "left", "--right", "right"),
+        *("--weight", "weight", "--thresholds", "1,3", "--pairs", PAIRS),
+        *("--pair-left", "left", "--pair-right", "right", "--is-match", "is_match"),
+    ),
     "neighborhood": OF_NEIGHBORS,
     **{f"neighborhood-{show}": (*OF_NEIGHBORS, "--show", show) for show in ("clusters", "samples")},
     **{f"graph-{show}": (*_GRAPH, "--show", show) for show in _OF_GRAPHS},

@@ -270,8 +270,29 @@ _THRESHOLDS = replace(
     left_out=("n", "n_labeled", "n_singletons", "n_edges", *THRESHOLD_SCORES[6:]),
 )
 
+_THRESHOLDS_OF_PAIRS = replace(
+    _THRESHOLDS,
+    variant="pairs",
+    description="the same, with the scores of labeled pairs in place of labeled ids",
+    inputs=(
+        *_THRESHOLDS.inputs,
+        Input(
+            "pairs",
+            "clustereval_pairs",
+            ("pair_left", "pair_right", "is_match", "pair_weight"),
+            optional=("partition_by",),
+        ),
+    ),
+    heading=(
+        ("id",),
+        ("left", "right", "weight"),
+        ("pair_left", "pair_right", "is_match", "pair_weight"),
+    ),
+    left_out=(*_THRESHOLDS.left_out, *THRESHOLD_SCORES[3:6]),
+)
+
 GRAPHS = (
     *(_GRAPH, _GRAPH_CLUSTERS, _GRAPH_NODES, _GRAPH_EDGES, _GRAPH_LINKS),
     *(_NEIGHBORHOOD, _NEIGHBORHOOD_CLUSTERS, _NEIGHBORHOOD_SAMPLES),
-    *(_COMPONENTS, _THRESHOLDS),
+    *(_COMPONENTS, _THRESHOLDS, _THRESHOLDS_OF_PAIRS),
 )

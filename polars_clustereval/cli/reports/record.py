@@ -167,7 +167,8 @@ class Report:
         The value is ``Parameter.empty`` if there is no default. The parameter ``metrics`` is not
         included, because all commands share its option.
         """
-        others = {table.parameter for table in self.inputs} | {"metrics"}
+        # Labeled pairs are an input of another report.
+        others = {table.parameter for table in self.inputs} | {"metrics", "pairs"}
         parameters = signature(self.function).parameters.values()
         return {x.name: x.default for x in parameters if x.name not in others}
 
