@@ -13,9 +13,9 @@ pytestmark = pytest.mark.each
 
 TUTORIALS = sorted(path.name for path in DOCS.glob("tutorial_*.md"))
 
-#: A reader decides in the first ten minutes, and does not scroll far for that. So a tutorial has two
-#: screens, and the guides have room for the rest. Entity resolution has more steps, from predicted
-#: links to the comparison of two models.
+#: A reader decides in the first ten minutes, and does not scroll far for that. So a tutorial has
+#: two screens, and the guides have room for the rest. Entity resolution has more steps, from
+#: predicted links to the comparison of two models.
 SCREENS = {"tutorial_entity_resolution.md": 5}
 #: The height of a screen of 1280 x 900 pixels.
 SCREEN = 900
