@@ -713,14 +713,17 @@ COMMENT ON MACRO TABLE clustereval.entity_resolution_report IS
 'NULL if the measure is undefined. If there are no rows, n is 0 and every measure is NULL, unless '
 'you pass partition_by, in which case the result is empty. tbl: The records. label, cluster: The '
 'true entity and the assigned entity of each record. Any type that can be grouped is allowed. '
-'Rows with a NULL label or cluster are left out. weight: How many times each row counts, as an '
-'integer >= 0. The weights are checked before anything else is computed. partition_by: Columns '
-'that define the groups to evaluate separately. NULL is also a group. noise: The value that marks '
-'noise in the cluster column. noise_as (''cluster'', ''drop'', ''singletons'', needed with '
-'noise): Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per '
-'row. split_cost, merge_cost (''unit'', ''product'', ''entropy''): The cost of splitting a '
-'cluster, and the cost of merging two clusters, in generalized_merge_distance. beta: Nonnegative '
-'weight of recall in all F scores except exact_match_f_score.';
+'Rows with a NULL label or cluster are left out. So if only a sample has a label, the measures '
+'are too optimistic. Most of them cannot be estimated from a sample, and '
+'entity_resolution_estimates estimates the others, with intervals. weight: How many times each '
+'row counts, as an integer >= 0. The weights are checked before anything else is computed. '
+'partition_by: Columns that define the groups to evaluate separately. NULL is also a group. '
+'noise: The value that marks noise in the cluster column. noise_as (''cluster'', ''drop'', '
+'''singletons'', needed with noise): Whether noise counts as an ordinary cluster, is left out, or '
+'counts as one cluster per row. split_cost, merge_cost (''unit'', ''product'', ''entropy''): The '
+'cost of splitting a cluster, and the cost of merging two clusters, in '
+'generalized_merge_distance. beta: Nonnegative weight of recall in all F scores except '
+'exact_match_f_score.';
 
 COMMENT ON MACRO TABLE clustereval.external_cluster_report IS
 'Size, majority label, purity and entropy of each cluster. One row per cluster, sorted by '

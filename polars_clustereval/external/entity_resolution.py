@@ -185,7 +185,9 @@ def entity_resolution_report(
         The records. A LazyFrame is read as a stream when you collect the result.
     label, cluster : str or Expr
         The true entity and the assigned entity of each record. Any type that can be grouped is
-        allowed. Rows with a NULL label or cluster are left out.
+        allowed. Rows with a NULL label or cluster are left out. So if only a sample has a label,
+        the measures are too optimistic. Most of them cannot be estimated from a sample, and
+        entity_resolution_estimates estimates the others, with intervals.
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
         The cost of splitting a cluster, and the cost of merging two clusters, in
         generalized_merge_distance.
