@@ -431,6 +431,10 @@ def test_clusters_from_edges_on_duckdb(tmp_path: Path) -> None:
             "left: expected as many columns as id, 1, got a, b",
         ),
         (
+            "connected_components(ref('people'), none, ref('links'), 'a', 'b')",
+            "id: expected the name of a column, got None",
+        ),
+        (
             f"threshold_report({ONE_COLUMN}, 'w', thresholds=0.5)",
             "thresholds: expected a list of numbers, got 0.5",
         ),

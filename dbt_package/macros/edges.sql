@@ -32,7 +32,7 @@
       ~ "polars_clustereval." ~ table ~ ", or in a job with DuckDB"
     ) }}
   {%- endif -%}
-  {%- set names = [id] if id is string else id -%}
+  {%- set names = [id] if id is string or id is not sequence else id -%}
   {{- clustereval.select_table(clustereval.query_of_edges, keys, metrics, {
     'table': table,
     'places': [
@@ -56,7 +56,7 @@
 {# An id, or one end of an edge: a column, or a list of columns, which become a struct with the names of
    those of the id. #}
 {% macro id_of_edges(parameter, columns, names) -%}
-  {%- if columns is string -%}
+  {%- if columns is string or columns is mapping or columns is not sequence -%}
     {{ return(clustereval.column(parameter, columns)) }}
   {%- endif -%}
   {%- set texts = clustereval.columns(parameter, columns) -%}

@@ -78,7 +78,7 @@ def _split_names(text: str, columns: Sequence[str]) -> list[str]:
 
 
 # Parameters of ids, which may be several columns. The ends of an edge have the fields of the id.
-_IDS = ("id", "left", "right")
+_IDS = ("id", "left", "right", "pair_left", "pair_right")
 
 
 def _resolve_ids(
@@ -90,9 +90,11 @@ def _resolve_ids(
     """
     found = {}
     fields = [name.strip() for name in (arguments.get("id") or "").split(",")]
+    if len({*fields}) < len(fields):
+        raise ClusterEvalError(f"id: expected different columns, got {','.join(fields)}")
     for parameter in _IDS:
         text = arguments.get(parameter) if parameter in table.columns else None
-        if text is None or (parameter == "id" and text in columns):
+        if text is None or text in columns:
             continue
         parts = _split_names(text, columns)
         unknown = [name for name in parts if name not in columns]

@@ -119,8 +119,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "of the edges, pairs or neighbors: the id of one end, in as many columns as --id",
     ),
     "right": _option("COLUMNS", "the id of the other end, or of the neighbor"),
-    "pair_left": _option("COLUMN", "of labeled pairs: the id of one end"),
-    "pair_right": _option("COLUMN", "the id of the other end"),
+    "pair_left": _option("COLUMNS", "of labeled pairs: the id of one end"),
+    "pair_right": _option("COLUMNS", "the id of the other end"),
     "pair_weight": _option("COLUMN", "1 / the probability that the pair was drawn"),
     "is_match": _option("COLUMN", "of the pairs: whether both ids are of the same entity, 1 or 0"),
     "weight": _option(

@@ -68,10 +68,10 @@ def cluster_size_findings(
         A cluster is outlying if it is above a gap in the sorted sizes, with the following
         properties. The largest size below the gap is less than a tenth of the smallest one above
         it. At most a twentieth of the clusters are above the gap, and each of them has at least a
-        tenth of all pairs of rows in the same cluster. And either the gap is wider than that of one
-        in 1,000 samples of heavy-tailed sizes, or the cluster has at least 30 % of the rows,
-        although there are 10,000 clusters or more. A cluster with more than 80 % of the rows is
-        reported as giant_cluster.
+        tenth of all pairs of rows in the same cluster. And either the gap is wider than that of
+        about one in 1,000 samples of heavy-tailed sizes (five with 20 clusters, because sizes are
+        whole numbers), or the cluster has at least 30 % of the rows, although there are 10,000
+        clusters or more. A cluster with more than 80 % of the rows is reported as giant_cluster.
 
         If there are no findings, the result is empty.
 

@@ -19,6 +19,7 @@ from .charts import (
     inline_data,
     make_title,
     read_rows,
+    to_lazy,
 )
 
 if TYPE_CHECKING:
@@ -78,9 +79,19 @@ def threshold_plot(
     """
     limit = check_limit("max_thresholds", max_thresholds, 1000, 2)
     columns = ("threshold", *_SCORE_COLORS, *_COUNT_TITLES)
-    rows = read_rows(frame, "threshold_report", columns, ["threshold"])
+    names = to_lazy(frame).collect_schema().names()
+    # Partitions rarely have a threshold in common, so their columns tell that there are several.
+    keys = names[: names.index("threshold")] if "threshold" in names else []
+    keys = [] if {*keys} & {*columns} else keys
+    rows = read_rows(frame, "threshold_report", [*keys, *columns], ["threshold"])
     if rows.is_empty():
         raise ClusterEvalError("frame: expected at least one threshold, got no rows")
+    if keys and rows.select(keys).n_unique() > 1:
+        raise ClusterEvalError(
+            f"frame: expected rows of threshold_report with one value of {', '.join(keys)}, got "
+            "several; keep only the rows of one partition"
+        )
+    rows = rows.select(columns)
     score = pl.col("pair_f_score")
     # The lowest of several thresholds is marked.
     is_best = (pl.int_range(pl.len()) == score.arg_max()) & score.max().is_not_null()

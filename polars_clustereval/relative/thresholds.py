@@ -305,13 +305,13 @@ def _estimates_at_thresholds(
 # ----------------------------------------------------------------------------------------------
 
 
-def _check_pairs(pairs: dict[str, Any], *others: object) -> bool:
+def _check_pairs(pairs: dict[str, Any], pair_weight: object, *others: object) -> bool:
     """Return whether labels of pairs are given, or raise an error if only some of them are.
 
     `others` are the options of labels of ids.
     """
     missing = [x is None for x in pairs.values()]
-    if any(missing) and not all(missing):
+    if any(missing) and not (all(missing) and pair_weight is None):
         raise ClusterEvalError(
             "pairs: expected pair_left, pair_right and is_match with pairs, got NULL"
         )
@@ -341,7 +341,8 @@ def _pair_scores_at_thresholds(
     graph: EdgeGraph, thresholds: list[float], pairs: dict[str, Any]
 ) -> pl.LazyFrame:
     """Return the scores of pair_label_report of each partition at each threshold."""
-    names = graph.keys | {"threshold": "threshold"}
+    # A name that no column of the pairs has, so the pairs hold for all thresholds.
+    names = graph.keys | {"threshold": "__ce_threshold"}
     rows = _keep_paired(graph.nodes_at(thresholds), pairs).select(
         *(pl.col(key).alias(name) for key, name in names.items()),
         __ce_id=pl.col("id").cast(graph.id_type),
@@ -351,7 +352,7 @@ def _pair_scores_at_thresholds(
     try:
         found = pair_label_report(rows, "__ce_id", "__ce_cluster", **pairs, partition_by=by)
     except ClusterEvalError as error:
-        raise ClusterEvalError(re.sub("^(left|right):", r"pair_\1:", str(error))) from error
+        raise ClusterEvalError(re.sub("^(left|right|weight):", r"pair_\1:", str(error))) from error
     scores = ("pair_precision", "pair_recall", "pair_f_score")
     nothing = [name for name in THRESHOLD_SCORES if name not in scores]
     found = found.select(*(pl.col(name).alias(key) for key, name in names.items()), *scores)
@@ -466,7 +467,7 @@ def threshold_report(
     """
     labeled: dict[str, Any] = {"pairs": pairs, "left": pair_left, "right": pair_right}
     labeled["is_match"] = is_match
-    has_pairs = _check_pairs(labeled, label, labels_are_sample)
+    has_pairs = _check_pairs(labeled, pair_weight, label, labels_are_sample)
     sample = "" if labels_are_sample is None else "labels_are_sample"
     asked = _check_thresholds(thresholds, "pairs" if has_pairs else sample)
     check_compared(weight)

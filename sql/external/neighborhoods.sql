@@ -530,8 +530,8 @@ CREATE OR REPLACE MACRO clustereval._neighbor_clusters(sizes, edges) AS TABLE
 
 -- One row per cluster: cluster_no, n_components (the parts of the graph of neighbors within the
 -- cluster) and largest_component_share. The search for the parts holds all arcs in memory. So each
--- node is first merged into that with the least scattered number among itself and its neighbors: if
--- the nodes have k neighbors, about 2 nodes of k are left.
+-- node is first merged into that with the least scattered number among itself and its neighbors,
+-- which leaves a share of the nodes in the order of 1 / k if they have k neighbors.
 CREATE OR REPLACE MACRO clustereval._neighbor_components(edges, sizes) AS TABLE
   WITH links AS (
     SELECT low, high, low_cluster AS cluster_no
@@ -557,15 +557,18 @@ CREATE OR REPLACE MACRO clustereval._neighbor_components(edges, sizes) AS TABLE
     SELECT center, cluster_no, COUNT(*) AS n FROM merged GROUP BY center, cluster_no
   ),
   center_links AS MATERIALIZED (
-    SELECT DISTINCT one.center AS from_node, two.center AS to_node
+    SELECT DISTINCT
+      LEAST(one.center, two.center) AS low, GREATEST(one.center, two.center) AS high
     FROM links AS link
     JOIN merged AS one ON one.node = link.low
     JOIN merged AS two ON two.node = link.high
   ),
+  -- A center has an arc to itself, too: a condition on two centers would change the plan of the
+  -- joins to a product.
   arcs AS MATERIALIZED (
-    SELECT from_node, to_node FROM center_links
+    SELECT low AS from_node, high AS to_node FROM center_links
     UNION ALL
-    SELECT to_node, from_node FROM center_links
+    SELECT high, low FROM center_links
   ),
   parts AS (
     SELECT center.cluster_no, SUM(center.n) AS n

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -145,13 +146,58 @@ def test_an_id_without_one_part_is_missing(fail: Fail, tmp_path: Path, engine_na
     assert "id: expected a value in every row, got NULL in 2 rows" in error
 
 
+def test_a_database(run: Run, tmp_path: Path, engine_name: str) -> None:
+    path = tmp_path / "people.duckdb"
+    with duckdb.connect(path) as con:
+        con.execute("CREATE TABLE nodes AS FROM ROWS; CREATE TABLE pairs AS FROM EDGES")
+    call = ("pair-labels", f"{path}::nodes", "--pairs", f"{path}::pairs", "--is-match=is_match")
+    engine = ("--cluster=cluster", "--engine", engine_name)
+    two = ("--id=source,number", "--left=source_l,number_l", "--right=source_r,number_r")
+    found = json_rows(run, *call, *two, *engine)
+    assert found == json_rows(run, *call, "--id=key", "--left=key_l", "--right=key_r", *engine)
+    assert found[0]["n_pairs"] > 10
+
+
+def test_labels_of_pairs_at_thresholds(run: Run, tmp_path: Path, engine_name: str) -> None:
+    paths = [str(tmp_path / f"{name}.parquet") for name in ("rows", "pairs")]
+    ROWS.write_parquet(paths[0])
+    EDGES.write_parquet(paths[1])
+    call = ("thresholds", paths[0], "--edges", paths[1], "--pairs", paths[1])
+    call += ("--is-match=is_match", "--weight=w", "--thresholds=0.5", "--engine", engine_name)
+    one, two = (
+        json_rows(
+            run,
+            *(*call, f"--id={','.join(names)}"),
+            *(
+                f"--{option}={','.join(f'{name}_{end[0]}' for name in names)}"
+                for end in ("left", "right")
+                for option in (end, f"pair-{end}")
+            ),
+        )
+        for names in (("key",), ("source", "number"))
+    )
+    assert one == two
+    assert one[0]["pair_precision"] is not None
+
+
+def test_the_ends_of_an_id_whose_name_has_a_comma(
+    run: Run, tmp_path: Path, engine_name: str
+) -> None:
+    paths = [str(tmp_path / f"{name}.csv") for name in ("rows", "pairs")]
+    ROWS.select(pl.col("key").alias("a,b")).write_csv(paths[0])
+    EDGES.write_csv(paths[1])
+    call = ("components", paths[0], "--edges", paths[1], "--id=a,b", "--engine", engine_name)
+    rows = json_rows(run, *call, "--left=key_l", "--right=key_r")
+    assert len(rows) == len(ROWS)
+
+
 def test_mistakes(fail: Fail, call: Callable[..., tuple[str, ...]], engine_name: str) -> None:
     engine = ("--engine", engine_name)
     given = call("components", "source", "number")
     for option, words in (
         ("--id=sources,number", "id: column 'sources' not found; did you mean 'source'?"),
         ("--left=source_l,numer_l", "left: column 'numer_l' not found; did you mean 'number_l'?"),
-        ("--left=key_l", "left: expected as many columns as --id source,number, got 1: key_l"),
+        ("--id=source,source", "id: expected different columns, got source,source"),
         (
             "--right=source_r,number_r,key_r",
             "right: expected as many columns as --id source,number, got 3: source_r,number_r,key_r",

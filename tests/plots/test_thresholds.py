@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+import polars_clustereval as ce
 from polars_clustereval import plots
 from tests.support.plot_calls import THRESHOLDS, frame_of_chart, own_chart, title_of
 
@@ -87,3 +88,12 @@ def test_of_many_thresholds_some_are_drawn(limit: int, most: int) -> None:
     assert chart.to_dict()["concat"][1]["layer"][0]["mark"]["point"] == (
         {"size": 25} if drawn.height <= 50 else False
     )
+
+
+@pytest.mark.parametrize("key", ["partition_key", "source"])
+def test_rows_of_partitions_with_other_thresholds(key: str) -> None:
+    rows = THRESHOLDS.select(pl.Series(key, ["a", "a", "b"]), pl.all())
+    words = f"frame: expected rows of threshold_report with one value of {key}, got several; keep"
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        plots.threshold_plot(rows)
+    assert title_of(plots.threshold_plot(rows.with_columns(pl.lit("a").alias(key))))

@@ -618,8 +618,22 @@ def test_an_id_of_a_pair_may_be_too_large_for_the_type_of_ids(engine: Engine) ->
     assert (row["pair_precision"], row["pair_recall"]) == (1, 1)
 
 
+def test_other_columns_of_pairs_change_nothing(engine: Engine) -> None:
+    """A column named threshold is no partition of the pairs."""
+    others = PAIRS.with_columns(threshold=pl.int_range(len(PAIRS)) / 2, weight=2, n=3)
+    options = {**OF_PAIRS, "thresholds": [0.2, 0.5, 0.9]}
+    found = ask(engine, NODES, EDGES, None, **options | {"pairs": others})
+    assert found == ask(engine, NODES, EDGES, None, **options)
+
+
+def test_a_weight_of_pairs_without_pairs() -> None:
+    words = "pairs: expected pair_left, pair_right and is_match with pairs, got NULL"
+    with pytest.raises(ce.ClusterEvalError, match=words):
+        ce.threshold_report(NODES, "id", EDGES, *ENDS, thresholds=[0.5], pair_weight="w")
+
+
 def test_a_column_of_pairs_that_is_not_found() -> None:
-    for name in ("pair_left", "pair_right", "is_match"):
+    for name in ("pair_left", "pair_right", "is_match", "pair_weight"):
         options = {**OF_PAIRS, "thresholds": [0.5], name: "zzz"}
         with pytest.raises(ce.ClusterEvalError, match=f"{name}: column 'zzz' not found"):
             ce.threshold_report(NODES, "id", EDGES, *ENDS, **options)
