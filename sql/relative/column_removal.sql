@@ -99,8 +99,9 @@ CREATE OR REPLACE MACRO clustereval._left_out_squares(points) AS TABLE
 CREATE OR REPLACE MACRO clustereval._place(x) AS
   CASE WHEN clustereval._is_whole_number(x, 0) THEN CAST(TRY_CAST(x AS DOUBLE) AS BIGINT) END;
 
--- No row. Raises an error if `removed` is not the number of a coordinate.
-CREATE OR REPLACE MACRO clustereval._check_removed(points) AS TABLE
+-- No row. Raises an error if `removed` is not the number of a coordinate. checked: the row of the
+-- check of the columns, whose error comes first.
+CREATE OR REPLACE MACRO clustereval._check_removed(points, checked) AS TABLE
   WITH faults AS (
     SELECT
       MAX(len(vector)) AS dims,
@@ -115,7 +116,8 @@ CREATE OR REPLACE MACRO clustereval._check_removed(points) AS TABLE
     'removed: expected the number of a coordinate, from 1 to ', dims, ', got ', fault
   )) AS BOOLEAN) AS valid
   FROM faults
-  WHERE fault IS NOT NULL;
+  CROSS JOIN query_table(checked) AS columns
+  WHERE fault IS NOT NULL AND columns.__ce_valid;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -226,5 +228,7 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
     AND COALESCE((SELECT MIN(valid) FROM clustereval._check_points(
       __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, NULL
     )), TRUE)
-    AND COALESCE((SELECT MIN(valid) FROM clustereval._check_removed(__ce_points)), TRUE)
+    AND COALESCE((
+      SELECT MIN(valid) FROM clustereval._check_removed(__ce_points, __ce_columns_check)
+    ), TRUE)
   ORDER BY totals.partition_key ASC NULLS LAST;

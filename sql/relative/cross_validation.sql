@@ -51,10 +51,13 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
     FROM query_table(clustereval._check_table_name(tbl))
     WHERE FALSE
   ),
+  -- The check of the points waits for this table, so its errors do not come first.
   __ce_arguments AS MATERIALIZED (
-    SELECT * FROM clustereval._point_arguments(
+    SELECT *
+    FROM clustereval._point_arguments(
       tbl, vector, cluster, {'key': partition_by, 'fold': fold}, NULL
     )
+    WHERE (SELECT __ce_valid FROM __ce_columns_check)
   ),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
