@@ -241,7 +241,7 @@ def test_places_where_a_table_is_hidden_are_seen(body: str) -> None:
 #: Macros that take rows from a door before it has renamed their columns.
 IN_DOORS = (
     *("_flag_groups", "_check_record_ids", "_scoped_groups"),
-    *("_located_rows", "_check_pairs"),
+    *("_located_rows", "_check_pairs", "_check_removed"),
 )
 
 

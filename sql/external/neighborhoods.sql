@@ -427,11 +427,11 @@ CREATE OR REPLACE MACRO clustereval._mixed_neighborhoods(edges, counts, sizes, p
 -- partition are at most 1000 if kbet_p_value is not NULL, because its sum has a term for every
 -- second cluster. Many nodes have the same statistic, so its tail is computed for each value.
 CREATE OR REPLACE MACRO clustereval._neighborhood_rows(
-  nodes, counts, sizes, mixed, perplexity
+  nodes, counts, sizes, mixed_nodes, perplexity
 ) AS TABLE
   -- Always TRUE, but only once the mixed nodes are found: else DuckDB would build the hash tables
   -- of the joins before, and keep them in memory.
-  WITH order_of_work AS (SELECT COUNT(*) >= 0 AS is_next FROM query_table(mixed)),
+  WITH order_of_work AS (SELECT COUNT(*) >= 0 AS is_next FROM query_table(mixed_nodes)),
   own_nodes AS (SELECT * FROM query_table(nodes) WHERE (SELECT is_next FROM order_of_work)),
   own_counts AS (SELECT * FROM query_table(counts) WHERE (SELECT is_next FROM order_of_work)),
   joined AS MATERIALIZED (
@@ -452,7 +452,7 @@ CREATE OR REPLACE MACRO clustereval._neighborhood_rows(
     FROM own_nodes AS node
     JOIN query_table(sizes) AS size ON size.cluster_no = node.cluster_no
     LEFT JOIN own_counts AS one ON one.node = node.node
-    LEFT JOIN query_table(mixed) AS mixed ON mixed.node = node.node
+    LEFT JOIN query_table(mixed_nodes) AS mixed ON mixed.node = node.node
   ),
   -- The statistic is largest if all neighbors are in the smallest cluster.
   limits AS (
