@@ -119,6 +119,7 @@ def run_report(options: Options, label_findings: Call | None = None) -> Outcome:
         *(f"{sources[0].name}: {note}" for note in doubt_counts(call, result)),
         *describe_unknown_noise(sources, call, result),
         *dict.fromkeys(unnamed),
+        # Doubts about two tables are about the second; a third one has labels of pairs.
         *(f"{sources[:2][-1].name}: {doubt}" for doubt in doubt_input(sources, calls[-1])),
     )
     content = _write_result(chosen, format_name, shown, options)

@@ -66,7 +66,7 @@ def doubt_counts(call: Call, result: pl.DataFrame) -> list[str]:
 
     If the report has several partitions, there are only findings on rows left out.
     """
-    if call.report.command == "thresholds":
+    if "n_labeled" in result.columns:
         is_sample = call.arguments.get("labels_are_sample") is not None
         return [] if is_sample else _doubt_labels_of_ids(result)
     if "clusters_are_components" in result.columns:

@@ -162,10 +162,9 @@ def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition of `table`, with n_clusters and sums over the cluster sizes.
 
     matched is the number of rows in clusters with more than one row, and largest is that of the
-    largest cluster. same_size_pairs is the number
-    of ordered pairs of clusters with the same size, including pairs of a cluster with itself.
-    most_of_size is the number of clusters with the most frequent size. fixed_entropy is the entropy
-    of the cluster sizes in fixed point.
+    largest cluster. same_size_pairs is the number of ordered pairs of clusters with the same size,
+    including pairs of a cluster with itself. most_of_size is the number of clusters with the most
+    frequent size. fixed_entropy is the entropy of the cluster sizes in fixed point.
     """
     keys, size, copies = list(table.keys), pl.col("cluster_size"), pl.col("copies")
     counts = table.cluster_sizes.group_by(*keys, "cluster_size").agg(copies.sum()).cache()

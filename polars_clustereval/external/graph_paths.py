@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from polars_clustereval.base.frames import map_whole
+
 from .kernels.parts import Booleans, Integers, label_parts
 
 if TYPE_CHECKING:
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 
 # The columns of a frame of links.
 LINK_COLUMNS = ("cluster_no", "low", "high")
-# The optimizer must not push filters and selections of the result into the input.
-_WHOLE_INPUT = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
 # The number of neighbors that are processed together.
 _BLOCK = 4_000_000
 
@@ -98,7 +98,7 @@ def label_links(links: pl.DataFrame) -> pl.DataFrame:
 
 def find_parts(links: pl.LazyFrame) -> pl.LazyFrame:
     """Return node and part, the lowest node of its part, of each node except the lowest ones."""
-    return links.select("low", "high").map_batches(label_links, schema=PARTS, **_WHOLE_INPUT)
+    return map_whole(links.select("low", "high"), label_links, PARTS)
 
 
 class _Forest(NamedTuple):
@@ -231,7 +231,7 @@ def _tree_edges_of(links: pl.DataFrame) -> pl.DataFrame:
 def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
     """Return the edges of a spanning forest for the links, with the column is_bridge."""
     schema = pl.Schema({**dict.fromkeys(LINK_COLUMNS, pl.Int64()), "is_bridge": pl.Boolean()})
-    return links.select(LINK_COLUMNS).map_batches(_tree_edges_of, schema=schema, **_WHOLE_INPUT)
+    return map_whole(links.select(LINK_COLUMNS), _tree_edges_of, schema)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -388,4 +388,4 @@ def _diameters_of(links: pl.DataFrame) -> pl.DataFrame:
 def measure_diameters(links: pl.LazyFrame) -> pl.LazyFrame:
     """Return cluster_no and diameter, in links, for the links of connected clusters."""
     schema = pl.Schema({"cluster_no": pl.Int64(), "diameter": pl.Int64()})
-    return links.select(LINK_COLUMNS).map_batches(_diameters_of, schema=schema, **_WHOLE_INPUT)
+    return map_whole(links.select(LINK_COLUMNS), _diameters_of, schema)

@@ -82,14 +82,8 @@ def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
     partitions = _number_partitions(table)
     cells = _number_cells(table, table.label_sizes, table.cluster_sizes, partitions)
     numbered = cells.select("partition_no", "row", "column", **_weight_terms(pl.col))
-    totals = numbered.map_batches(
-        _sum_matched_weights,
-        schema={"partition_no": pl.Int64(), **dict.fromkeys(_WEIGHTS, pl.Float64())},
-        # The optimizer must not push filters and selections of the result into the cells.
-        predicate_pushdown=False,
-        projection_pushdown=False,
-        slice_pushdown=False,
-    )
+    schema = pl.Schema({"partition_no": pl.Int64(), **dict.fromkeys(_WEIGHTS, pl.Float64())})
+    totals = map_whole(numbered, _sum_matched_weights, schema)
     numbered_partitions = partitions.with_columns(pl.col("partition_no").cast(pl.Int64))
     return numbered_partitions.join(totals, on="partition_no", how="left").drop("partition_no")
 

@@ -30,7 +30,12 @@ from polars_clustereval.base.checks import (
     show_value,
 )
 from polars_clustereval.base.exact import ratio
-from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
+from polars_clustereval.base.frames import (
+    join_partitions,
+    join_small,
+    map_whole,
+    to_user_frame,
+)
 from polars_clustereval.base.growth import PAIRS_OF_RUNS
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.base.tables import pass_arguments_to, table_function
@@ -149,13 +154,7 @@ class _RunTable:
             nothing = pl.LazyFrame(schema=_CELLS)
             return pl.concat([nothing, *cells]).collect(engine="streaming")
 
-        return self.coded_rows.map_batches(
-            cells_of_pairs,
-            predicate_pushdown=False,
-            projection_pushdown=False,
-            slice_pushdown=False,
-            schema=pl.Schema(_CELLS),
-        )
+        return map_whole(self.coded_rows, cells_of_pairs, pl.Schema(_CELLS))
 
     def _check_ids_differ(self, coded: pl.DataFrame) -> None:
         """Raise an error if an id occurs twice in a run; `coded` is sorted by rank and id_no."""

@@ -70,9 +70,10 @@ if TYPE_CHECKING:
 _THRESHOLD_COUNTS = (
     *("n", "n_labeled", "n_edges", "n_clusters", "n_singletons", "largest_cluster_size", "n_pairs"),
 )
+_SCORES_OF_PAIRS = ("pair_precision", "pair_recall", "pair_f_score")
 #: The scores of labels in threshold_report.
 THRESHOLD_SCORES = (
-    *("pair_precision", "pair_recall", "pair_f_score"),
+    *_SCORES_OF_PAIRS,
     *("bcubed_precision", "bcubed_recall", "bcubed_f_score"),
     *("exact_match_precision", "exact_match_recall", "exact_match_f_score"),
     "variation_of_information",
@@ -353,10 +354,11 @@ def _pair_scores_at_thresholds(
         found = pair_label_report(rows, "__ce_id", "__ce_cluster", **pairs, partition_by=by)
     except ClusterEvalError as error:
         raise ClusterEvalError(re.sub("^(left|right|weight):", r"pair_\1:", str(error))) from error
-    scores = ("pair_precision", "pair_recall", "pair_f_score")
-    nothing = [name for name in THRESHOLD_SCORES if name not in scores]
-    found = found.select(*(pl.col(name).alias(key) for key, name in names.items()), *scores)
-    return found.with_columns(pl.lit(None, pl.Float64).alias(name) for name in nothing)
+    nothing = {name: pl.lit(None, pl.Float64) for name in THRESHOLD_SCORES}
+    return found.select(
+        *(pl.col(name).alias(key) for key, name in names.items()),
+        **nothing | {name: pl.col(name) for name in _SCORES_OF_PAIRS},
+    )
 
 
 # ----------------------------------------------------------------------------------------------

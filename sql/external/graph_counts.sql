@@ -446,6 +446,18 @@ CREATE OR REPLACE MACRO clustereval._check_graph_edges(nodes, edges) AS TABLE
   FROM sums
   CROSS JOIN known;
 
+-- The rows of sizes, one per cluster, with the columns of _graph_edge_sums, 0 without an edge.
+CREATE OR REPLACE MACRO clustereval._add_edge_sums(sizes, edges) AS TABLE
+  SELECT
+    size.*,
+    CAST(COALESCE(sums.n_edges, 0) AS BIGINT) AS n_edges,
+    CAST(COALESCE(sums.n_links, 0) AS BIGINT) AS n_links,
+    COALESCE(sums.weight, 0.0) AS weight,
+    CAST(COALESCE(sums.n_cut_edges, 0) AS BIGINT) AS n_cut_edges,
+    COALESCE(sums.cut_weight, 0.0) AS cut_weight
+  FROM query_table(sizes) AS size
+  LEFT JOIN clustereval._graph_edge_sums(edges) AS sums ON sums.cluster_no = size.cluster_no;
+
 -- One row per cluster: partition_key, cluster, cluster_no, n_nodes, and the columns of
 -- _graph_edge_sums and _graph_extremes; without an edge, hub is NULL and the others are 0. Raises
 -- the errors of _check_graph_edges.
@@ -461,21 +473,15 @@ CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
     HAVING (SELECT valid FROM clustereval._check_graph_edges(nodes, edges))
   )
   SELECT
-    size.*,
-    CAST(COALESCE(sums.n_edges, 0) AS BIGINT) AS n_edges,
-    CAST(COALESCE(sums.n_links, 0) AS BIGINT) AS n_links,
-    COALESCE(sums.weight, 0.0) AS weight,
-    CAST(COALESCE(sums.n_cut_edges, 0) AS BIGINT) AS n_cut_edges,
-    COALESCE(sums.cut_weight, 0.0) AS cut_weight,
+    one.*,
     CAST(COALESCE(extreme.max_degree, 0) AS BIGINT) AS max_degree,
     CASE
-      WHEN extreme.n_linked = size.n_nodes THEN extreme.min_neighbors ELSE 0
+      WHEN extreme.n_linked = one.n_nodes THEN extreme.min_neighbors ELSE 0
     END AS min_neighbors,
     COALESCE(extreme.max_neighbors, 0) AS max_neighbors,
     extreme.hub
-  FROM sizes AS size
-  LEFT JOIN clustereval._graph_edge_sums(edges) AS sums ON sums.cluster_no = size.cluster_no
-  LEFT JOIN clustereval._graph_extremes(edges) AS extreme ON extreme.cluster_no = size.cluster_no;
+  FROM clustereval._add_edge_sums(sizes, edges) AS one
+  LEFT JOIN clustereval._graph_extremes(edges) AS extreme ON extreme.cluster_no = one.cluster_no;
 
 -- The rows of _graph_clusters with total, the weight of all edges of the partition, and
 -- conductance: the weight of the cut edges divided by the volume of the cluster or of the rest of

@@ -516,18 +516,6 @@ CREATE OR REPLACE MACRO clustereval._neighborhood_rows(
 CREATE OR REPLACE MACRO clustereval._scatter(x) AS
   (CAST(x AS BIGINT) * 2654435761) % 4294967296;
 
--- One row per cluster: the columns of _graph_clusters that _graph_sums reads.
-CREATE OR REPLACE MACRO clustereval._neighbor_clusters(sizes, edges) AS TABLE
-  SELECT
-    size.partition_key, size.cluster_no, size.n AS n_nodes,
-    COALESCE(sums.n_edges, 0) AS n_edges,
-    COALESCE(sums.n_links, 0) AS n_links,
-    COALESCE(sums.weight, 0.0) AS weight,
-    COALESCE(sums.n_cut_edges, 0) AS n_cut_edges,
-    COALESCE(sums.cut_weight, 0.0) AS cut_weight
-  FROM query_table(sizes) AS size
-  LEFT JOIN clustereval._graph_edge_sums(edges) AS sums ON sums.cluster_no = size.cluster_no;
-
 -- One row per cluster: cluster_no, n_components (the parts of the graph of neighbors within the
 -- cluster) and largest_component_share. The search for the parts holds all arcs in memory. So each
 -- node is first merged into that with the least scattered number among itself and its neighbors,
@@ -827,7 +815,10 @@ CREATE OR REPLACE MACRO clustereval.neighborhood_report(
     )
   ),
   __ce_graph AS (SELECT * FROM clustereval._neighbor_graph(__ce_edges)),
-  __ce_clusters AS (SELECT * FROM clustereval._neighbor_clusters(__ce_sizes, __ce_graph)),
+  __ce_cluster_nodes AS (
+    SELECT one.partition_key, one.cluster_no, one.n AS n_nodes FROM __ce_sizes AS one
+  ),
+  __ce_clusters AS (SELECT * FROM clustereval._add_edge_sums(__ce_cluster_nodes, __ce_graph)),
   __ce_components AS MATERIALIZED (
     SELECT * FROM clustereval._neighbor_components(__ce_graph, __ce_sizes)
   ),
