@@ -92,13 +92,15 @@ def write_example_database(path: Path) -> None:
     """Write the files of examples/ as tables of their names.
 
     DuckDB looks for a table called 'examples/iris.parquet' before it looks for a file, so the
-    browser needs no reader of Parquet files for them.
+    browser needs no reader of Parquet files for them. A pattern has the column filename, which
+    DuckDB adds to files.
     """
     with open_session() as con:
         con.execute(f"ATTACH {quote_literal(str(path))} AS example_data ({STORAGE})")
         for name in list_example_files():
             table = f"example_data.{quote_identifier(name)}"
-            con.execute(f"CREATE TABLE {table} AS FROM {quote_literal(name)}")
+            columns = "*, filename" if "*" in name else "*"
+            con.execute(f"CREATE TABLE {table} AS SELECT {columns} FROM {quote_literal(name)}")
         con.execute("DETACH example_data")
 
 

@@ -16,16 +16,21 @@ CREATE OR REPLACE MACRO clustereval._check_max_neighbors(n, max_points) AS
     ELSE TRUE
   END;
 
--- No row. Raises an error if the id of a point is NULL, or occurs twice in a partition.
+-- No row. Raises an error if the id of a point is NULL, or else if one occurs twice in a partition.
 CREATE OR REPLACE MACRO clustereval._check_neighbor_ids(points) AS TABLE
+  WITH missing AS MATERIALIZED (
+    SELECT COUNT(*) AS n FROM query_table(points) WHERE id IS NULL
+  ),
+  -- Without a row if an id is missing, so that the two errors do not race.
+  filled AS (SELECT * FROM query_table(points) WHERE (SELECT n FROM missing) = 0)
   SELECT CAST(error(concat(
     'id: expected a value in every row, got NULL in ', n, ' rows; leave out these rows, or leave ',
     'out id to number the rows from 0'
   )) AS BOOLEAN) AS valid
-  FROM (SELECT COUNT(*) AS n FROM query_table(points) WHERE id IS NULL) AS missing
+  FROM missing
   WHERE n > 0
   UNION ALL
-  SELECT valid FROM clustereval._check_ids(points);
+  SELECT valid FROM clustereval._check_ids(filled);
 
 -- One row per point and neighbor: row_no of the point, and found, a struct of key (the rank key of
 -- the distance), other_id, other_row_no and distance. In a tie, the lower id is nearer, and then

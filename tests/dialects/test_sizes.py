@@ -56,7 +56,7 @@ LIMITS: dict[str, tuple[dict[str, Any], Size]] = {
 #: What Postgres may have where it leaves out pairs of clusters: see pair_bodies.py.
 POSTGRES_LIMITS = {
     "internal_report": Size(3, 19, 55_500),
-    "internal_cluster_report": Size(3, 16, 32_600),
+    "internal_cluster_report": Size(3, 16, 33_300),
     "neighbor_report": Size(5, 38, 77_700),
     "silhouette_score": Size(4, 22, 50_700),
     "silhouette_clusters": Size(4, 21, 48_000),
