@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .external.size_findings import cluster_size_findings
     from .external.summary import external_summary
     from .internal.centroids import centroids
+    from .internal.density import density_based_validity, density_based_validity_clusters
     from .internal.determinants import determinant_report
     from .internal.distance_pairs import (
         dunn_index_from_distances,
@@ -165,6 +166,8 @@ class ClusterEval:
         pairwise_report_from_distances = _method(pairwise_report_from_distances)
         cluster_diameters = _method(cluster_diameters)
         dunn_index = _method(dunn_index)
+        density_based_validity = _method(density_based_validity)
+        density_based_validity_clusters = _method(density_based_validity_clusters)
         internal_findings = _method(internal_findings)
         nearest_neighbors = _method(nearest_neighbors)
         pairwise_report = _method(pairwise_report)

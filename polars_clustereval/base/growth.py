@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL_PAIRS",
     "ASSIGNMENT",
+    "DENSITY_TREES",
     "EXTREME_DISTANCES",
     "GENERALIZED_DISTANCES",
     "NEAR_PAIRS",
@@ -52,6 +53,7 @@ SIZES = MappingProxyType(
 #: it.
 _EXAMPLE = MappingProxyType({"d": 8.0, "r": 10.0})
 _MINUTE = 60.0
+_ENGINES = MappingProxyType({"duckdb": "DuckDB", "polars": "Polars"})
 
 
 class Growth(NamedTuple):
@@ -119,6 +121,8 @@ SWEPT_SILHOUETTES = _silhouettes(
 )
 #: The largest and the smallest distances of points, within and between clusters.
 EXTREME_DISTANCES = (Growth("nnd", {"duckdb": 0.01, "polars": 0.005}, remark=_OVERLAP),)
+#: The distances of all pairs within a cluster, twice, and of some pairs of two clusters.
+DENSITY_TREES = (Growth("nsd", {"polars": 1.0}),)
 #: Sums of the distances of all pairs, if the user asks for them.
 GENERALIZED_DISTANCES = (
     Growth(
@@ -229,19 +233,20 @@ def _describe_minute(growth: Growth, engine: str) -> str:
 
 def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
     """Return the docstring sentences about the running time of a table with these parameters."""
-    sizes = [_describe_minute(growth, engine) for engine in ("duckdb", "polars")]
+    engines = [x for x in ("duckdb", "polars") if x in growth.seconds]
+    sizes = [f"{_ENGINES[x]} processes about {_describe_minute(growth, x)}" for x in engines]
     what = " and ".join(SIZES[x] for x in dict.fromkeys(growth.factors) if x in "nlk")
     more = {"d": " of 8 coordinates", "r": " of 10 runs"}
     given = "".join(text for x, text in more.items() if x in growth.factors)
     given += " in 50 clusters" if "s" in growth.factors else ""
     faster = " and ".join(str(x) for x in growth.faster if x.parameter in parameters)
     time = (
-        f"The time grows with {describe_product(growth.factors)}. On two cores, DuckDB processes "
-        f"about {sizes[0]} {what}{given} in a minute."
+        f"The time grows with {describe_product(growth.factors)}. On two cores, "
+        f"{sizes[0]} {what}{given} in a minute."
     )
     sentences = [
         time,
-        f"Polars processes about {sizes[1]}.",
+        *(f"{size}." for size in sizes[1:]),
         growth.remark,
         f"A faster option is {faster}." if faster else "",
     ]

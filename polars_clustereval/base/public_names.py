@@ -115,6 +115,8 @@ TABLES = {
     "pairwise_report_from_distances": "internal.distance_pairs",
     "cluster_diameters": "internal.dunn",
     "dunn_index": "internal.dunn",
+    "density_based_validity": "internal.density",
+    "density_based_validity_clusters": "internal.density",
     "internal_findings": "internal.findings",
     "nearest_neighbors": "internal.nearest_neighbors",
     "pairwise_report": "internal.pairwise",

@@ -5,7 +5,7 @@ The triangle inequality rules out most pairs of points, so their distances are n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from .arrays import Booleans, Floats, Integers
     from .partitions import Partition
+
+#: A distance, or an array of distances.
+Distances = TypeVar("Distances", float, "Floats")
 
 #: The number of points of a cluster that give a first bound of its diameter or separation.
 _CANDIDATES = 64
@@ -51,12 +54,12 @@ class Metric(NamedTuple):
 
     def matrix(self, x: Floats, y: Floats) -> Floats:
         """Return the metric distances (m, n) between points x (m, d) and points y (n, d)."""
-        return self._from_distance(distance_matrix(x, y, self._block_distance))
+        return self._convert(distance_matrix(x, y, self._block_distance))
 
     def blocks(self, x: Floats, y: Floats) -> Iterator[Floats]:
         """Yield the metric distances (m, n) from x (m, d) to y (n, d), a few rows at a time."""
         for _, block in distance_blocks(x, y, self._block_distance, TILE_POINTS**2):
-            yield self._from_distance(block)
+            yield self._convert(block)
 
     def least_distance(self, x: Floats, y: Floats) -> float:
         """Return the smallest metric distance between a point of x (m, d) and a point of y (n, d).
@@ -77,13 +80,17 @@ class Metric(NamedTuple):
         d = measure_differences(x - y, *self._block_distance)
         if self.distance.name == "cosine":
             d[~(x.any(axis=1) & y.any(axis=-1))] = 1.0
-        return self._from_distance(d)
+        return self._convert(d)
 
-    def to_distance(self, d: float) -> float:
+    def to_distance(self, d: Distances) -> Distances:
         """Return the distance that the user selected, converted from the metric distance d."""
         if self.distance.name == "cosine":
             return d * d / 2
         return d * d if self.distance.name == "sqeuclidean" else d
+
+    def from_distances(self, d: Floats) -> Floats:
+        """Return metric distances, converted from distances d that the user selected."""
+        return np.asarray(np.sqrt(d)) if self.distance.name == "sqeuclidean" else self._convert(d)
 
     @property
     def _block_distance(self) -> Distance:
@@ -91,7 +98,7 @@ class Metric(NamedTuple):
         name = self.distance.name
         return self.distance._replace(name="euclidean") if name == "sqeuclidean" else self.distance
 
-    def _from_distance(self, d: Floats) -> Floats:
+    def _convert(self, d: Floats) -> Floats:
         """Convert distances d computed with _block_distance to metric distances."""
         return np.asarray(np.sqrt(2.0 * d)) if self.distance.name == "cosine" else d
 
@@ -141,24 +148,24 @@ def _largest_distance(x: Floats, metric: Metric) -> float:
 # ----------------------------------------------------------------------------------------------
 
 
-class _Balls(NamedTuple):
+class Balls(NamedTuple):
     """Balls around the means (k, d) of clusters that contain all of their points."""
 
     centers: Floats
     radii: Floats
 
 
-def _bounding_balls(part: Partition, metric: Metric) -> _Balls:
+def bounding_balls(part: Partition, metric: Metric) -> Balls:
     """Return the bounding balls of a partition's clusters, with metric distances as radii."""
     starts = part.starts[:-1]
     centers = np.add.reduceat(part.x, starts, axis=0) / part.sizes[:, None]
     distances = metric.row_distances(part.x, centers[part.numbers])
-    return _Balls(centers, np.maximum.reduceat(distances, starts))
+    return Balls(centers, np.maximum.reduceat(distances, starts))
 
 
 def metric_separation(part: Partition, metric: Metric) -> float:
     """Return the smallest metric distance between points in different clusters of a partition."""
-    balls = _bounding_balls(part, metric)
+    balls = bounding_balls(part, metric)
     bound = _separation_bound(part, balls, metric)
     x, numbers = part.x, part.numbers
     if len(part.sizes) <= _MAX_CLUSTERS_FOR_BORDER:
@@ -167,7 +174,7 @@ def metric_separation(part: Partition, metric: Metric) -> float:
     return _separation_by_grid(x, numbers, metric, bound)
 
 
-def _separation_bound(part: Partition, balls: _Balls, metric: Metric) -> float:
+def _separation_bound(part: Partition, balls: Balls, metric: Metric) -> float:
     """Return an upper bound on the smallest metric distance between points in different clusters.
 
     For each pair of clusters from _likely_cluster_pairs, the points nearest to the midpoint between
@@ -176,21 +183,22 @@ def _separation_bound(part: Partition, balls: _Balls, metric: Metric) -> float:
     bound = np.inf
     for i, j in _likely_cluster_pairs(balls, metric):
         midpoint = (balls.centers[i] + balls.centers[j]) / 2
-        x, y = (_nearest_candidates(part.points_of_cluster(c), midpoint) for c in (i, j))
+        x, y = (part.x[nearest_candidates(part, c, midpoint)] for c in (i, j))
         bound = min(bound, metric.least_distance(x, y))
     return float(bound)
 
 
-def _nearest_candidates(x: Floats, target: Floats) -> Floats:
-    """Return up to _CANDIDATES points of x (m, d), namely those nearest to `target` (d,)."""
+def nearest_candidates(part: Partition, number: int, target: Floats) -> Integers:
+    """Return the rows of up to _CANDIDATES points of a cluster, those nearest to `target` (d,)."""
+    x, start = part.points_of_cluster(number), part.starts[number]
     if len(x) <= _CANDIDATES:
-        return x
+        return np.arange(start, start + len(x))
     differences = x - target
     squares = np.einsum("ij,ij->i", differences, differences)
-    return x[np.argpartition(squares, _CANDIDATES)[:_CANDIDATES]]
+    return np.asarray(start + np.argpartition(squares, _CANDIDATES)[:_CANDIDATES])
 
 
-def _likely_cluster_pairs(balls: _Balls, metric: Metric) -> Integers:
+def _likely_cluster_pairs(balls: Balls, metric: Metric) -> Integers:
     """Return at most _LIKELY_PAIRS pairs (pairs, 2) of clusters whose balls are nearest."""
     centers, radii = balls
     pairs, gaps = np.empty((0, 2), dtype=np.int64), np.empty(0)
@@ -215,7 +223,7 @@ def _least_gap_indices(gap: Floats) -> Integers:
     return np.argpartition(gap, _LIKELY_PAIRS, axis=None)[:_LIKELY_PAIRS]
 
 
-def _flag_border_points(part: Partition, balls: _Balls, metric: Metric, bound: float) -> Booleans:
+def _flag_border_points(part: Partition, balls: Balls, metric: Metric, bound: float) -> Booleans:
     """Return a mask of the points that may be closer than `bound` to a point of another cluster.
 
     A point that is closer than `bound` to a cluster is closer than bound + radius to the center of
