@@ -66,12 +66,12 @@ def core_distances(x: Floats, metric: Metric) -> Floats:
         distances[own, rows.start + own] = np.inf
         least = distances.min(axis=1)
         np.divide(least[:, None], distances, out=distances)
-        mean = _raise_to_power(distances, x.shape[1]).sum(axis=1) / (len(x) - 1)
+        mean = raise_to_power(distances, x.shape[1]).sum(axis=1) / (len(x) - 1)
         core[rows] = np.where(least > 0, least * mean ** (-1 / x.shape[1]), 0.0)
     return metric.from_distances(core)
 
 
-def _raise_to_power(base: Floats, exponent: int) -> Floats:
+def raise_to_power(base: Floats, exponent: int) -> Floats:
     """Return base ** exponent for a positive whole number, by squaring. `base` is overwritten."""
     power: Floats | None = None
     while True:
