@@ -15,6 +15,7 @@ import multiprocessing
 import resource
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,8 +100,9 @@ def run_job(engine: str, folder: Path, limit: str, with_graph: bool) -> tuple[An
 
 def run_alone(function: Callable[..., Any], *arguments: object) -> Any:
     """Return the result of a function in a new process."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, arguments)
+    # Its process may start others, which that of a multiprocessing.Pool must not.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
 
 
 def main() -> None:
