@@ -421,6 +421,43 @@ def test_bounds_lose_no_pair(distance: str) -> None:
         assert sum(counts) < 1500**2 / 2
 
 
+def edges_of(x: Any, core: Any) -> set[tuple[int, int]]:
+    """The edges of the tree of one cluster."""
+    is_copy = np.zeros((1, len(x)), dtype=bool)
+    parents = density_trees.grow_trees(x[None], core[None], is_copy, metric_of("euclidean"))[0]
+    return {(min(i, j), max(i, j)) for i, j in enumerate(parents.tolist()) if i}
+
+
+def test_the_tree_is_the_first_of_all() -> None:
+    """Of the trees of least weight, that whose edges come first by the ids of their points."""
+    rng, n_tied = np.random.default_rng(4), 0
+    for _ in range(80):
+        x = rng.integers(0, 4, (6, 2)).astype(float)
+        core = rng.integers(0, 3, 6).astype(float)
+        weights = oracle.reachability(Measure().between(x, x), core.tolist(), core.tolist())
+        trees = oracle.minimum_trees(weights)
+        n_tied += len(trees) > 1
+        assert edges_of(x, core) == set(trees[0])
+    assert n_tied > 40
+
+
+def test_a_large_tree_is_that_of_kruskal() -> None:
+    rng = np.random.default_rng(9)
+    x = rng.integers(0, 12, (300, 2)).astype(float)
+    core = rng.integers(0, 3, 300).astype(float)
+    weights = oracle.reachability(Measure().between(x, x), core.tolist(), core.tolist())
+    rounded = oracle.round_to_ties(weights)
+    pairs = sorted((rounded[i, j], i, j) for i in range(300) for j in range(i + 1, 300))
+    part = list(range(300))
+    edges = set()
+    for _, i, j in pairs:
+        one, other = part[i], part[j]
+        if one != other:
+            part = [one if x == other else x for x in part]
+            edges.add((i, j))
+    assert edges_of(x, core) == edges
+
+
 def test_powers() -> None:
     base = np.array([0.3, 0.9, 1.0, 0.0])
     for exponent in (1, 2, 3, 7, 8, 30, 384):

@@ -103,7 +103,7 @@ def grow_densities(part: Partition, metric: Metric) -> Densities:
     def grow(batch: _Batch) -> None:
         """Store the sparseness and the inner points of a batch of clusters."""
         x, core_of_batch = part.x[batch.rows], core[batch.rows]
-        parents = _grow_trees(x, core_of_batch, batch.is_copy, metric)
+        parents = grow_trees(x, core_of_batch, batch.is_copy, metric)
         weights = _edge_weights(x, core_of_batch, parents, metric)
         sparseness[batch.numbers], inner = _inner_edges(parents, weights, batch.is_copy)
         is_inner[batch.rows[inner]] = True
@@ -130,7 +130,7 @@ def _batches(part: Partition, clusters: Integers) -> Iterator[_Batch]:
         start = stop
 
 
-def _grow_trees(x: Floats, core: Floats, is_copy: Booleans, metric: Metric) -> Integers:
+def grow_trees(x: Floats, core: Floats, is_copy: Booleans, metric: Metric) -> Integers:
     """Return the parent (b, s) of each point x (b, s, d) in the minimum spanning tree of its row.
 
     The first point of a row is its root. Edges are ordered by weight, and then by the places of
