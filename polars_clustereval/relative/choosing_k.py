@@ -516,8 +516,9 @@ def choose_k(
     Notes
     -----
     No criterion is always right. The criteria often disagree, and each of them makes its own
-    assumptions. Criteria that start at k = 2 cannot show that there are no clusters; see
-    docs/choosing_k.md. In SQL: ``FROM clustereval.choose_k(tbl)``.
+    assumptions, most of them that clusters are round. For other shapes, compare the
+    density_based_validity of each k. Criteria that start at k = 2 cannot show that there are no
+    clusters; see docs/choosing_k.md. In SQL: ``FROM clustereval.choose_k(tbl)``.
 
     References
     ----------

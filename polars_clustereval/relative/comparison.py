@@ -798,7 +798,9 @@ def compare_clusterings(
 
     Notes
     -----
-    Weights do not count in the scores of points, nor in the counts if there are no labels.
+    The scores of points judge clusters by their centers. If clusters are not round, compare the
+    density_based_validity of the clusterings. Weights do not count in the scores of points, nor in
+    the counts if there are no labels.
 
     The intervals compare each clustering with the one that turned out to be the best of these rows.
     If there are many clusterings of about the same quality, the best one is partly the luckiest

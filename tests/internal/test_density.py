@@ -290,7 +290,7 @@ def test_all_spanning_trees(distance: str) -> None:
 
     check()
     # The order of edges decides in a good part of the examples.
-    assert n_tied >= 3
+    assert n_tied >= 2
 
 
 def test_the_order_of_ids_decides() -> None:
