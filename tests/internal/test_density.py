@@ -14,7 +14,12 @@ from sklearn.datasets import make_blobs, make_moons
 
 import polars_clustereval as ce
 from polars_clustereval.internal.distances import Distance
-from polars_clustereval.internal.kernels import density_separations, density_trees, measured_pairs
+from polars_clustereval.internal.kernels import (
+    density_separations,
+    density_trees,
+    extreme_pairs,
+    measured_pairs,
+)
 from polars_clustereval.internal.kernels.extreme_pairs import Metric
 from polars_clustereval.internal.kernels.partitions import Partition
 from tests.support import density_oracle as oracle
@@ -399,8 +404,9 @@ def test_batches_of_small_clusters() -> None:
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_bounds_lose_no_pair(distance: str) -> None:
+def test_bounds_lose_no_pair(distance: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Separations with pruned pairs are those of all pairs of inner points."""
+    monkeypatch.setattr(extreme_pairs, "TILE_POINTS", 16)  # several blocks for each cluster
     rng = np.random.default_rng(8)
     names = np.sort(rng.integers(0, 30, 1500))
     x = rng.normal(size=(1500, 3)) + rng.normal(0, 4, (30, 3))[names]
