@@ -33,10 +33,27 @@ def recipe() -> str:
     return block
 
 
+# A kernel in two threads, each of which works for a minute or more on a cluster of its own.
+KERNEL = """
+import numpy as np
+import polars as pl
+import polars_clustereval as ce
+x = np.random.default_rng(0).normal(size=(120_000, 4))
+points = pl.DataFrame({"v": x, "c": np.arange(120_000) % 2})
+print("started", flush=True)
+ce.density_based_validity(points, "v", "c")
+"""
+
+
 @pytest.mark.gate  # it waits for seconds
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
-def test_ctrl_c_ends_a_query() -> None:
-    command = [sys.executable, "-c", recipe() + QUERY]
+@pytest.mark.parametrize(
+    ("of_kernel", "error"),
+    [(False, b"RuntimeError: Query interrupted"), (True, b"KeyboardInterrupt")],
+    ids=["query", "kernel"],
+)
+def test_ctrl_c_ends_work(of_kernel: bool, error: bytes) -> None:
+    command = [sys.executable, "-c", KERNEL if of_kernel else recipe() + QUERY]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
     ) as process:
@@ -51,7 +68,7 @@ def test_ctrl_c_ends_a_query() -> None:
             _, words = process.communicate(timeout=20)
         finally:
             process.kill()
-    assert b"RuntimeError: Query interrupted" in words
+    assert error in words
     assert time.monotonic() - started < 20
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .distance_blocks import DISTANCES_PER_BLOCK, distance_blocks
-from .threads import run_in_threads
+from .threads import run_in_threads, stop_if_interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +62,7 @@ def core_distances(x: Floats, metric: Metric) -> Floats:
     """
     core = np.empty(len(x))
     for rows, distances in distance_blocks(x, x, metric.distance):
+        stop_if_interrupted()
         own = np.arange(len(distances))
         distances[own, rows.start + own] = np.inf
         least = distances.min(axis=1)
@@ -143,6 +144,7 @@ def grow_trees(x: Floats, core: Floats, is_copy: Booleans, metric: Metric) -> In
     least = np.full((b, s), np.inf)
     added = np.zeros(b, dtype=np.int64)
     for _ in range(s - 1):
+        stop_if_interrupted()
         is_open[row, added] = False
         point = x[row, added]
         lengths = metric.row_distances(flat, point[0] if b == 1 else np.repeat(point, s, axis=0))

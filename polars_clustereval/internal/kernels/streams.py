@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from .threads import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,10 +33,6 @@ def map_stream(
     )
 
 
-#: The interval, in seconds, at which Ctrl-C is checked for.
-_WAIT_SECONDS = 0.1
-
-
 def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
     """Collect a stream, which runs its functions. If the collection is interrupted, call `stop`.
 
@@ -50,13 +48,10 @@ def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
     with ThreadPoolExecutor(1) as pool:
         job = pool.submit(rows.collect, engine="streaming")
         try:
-            # Because of Polars, the system restarts a wait without a timeout after Ctrl-C.
-            while not job.done():
-                wait([job], timeout=_WAIT_SECONDS)
+            wait_for(job)
         except BaseException:
             stop()
             raise
-        job.result()
 
 
 def split_batch(
