@@ -46,7 +46,7 @@ def _density_rows(part: Partition, points: Points) -> pl.DataFrame:
     x = part.x[np.lexsort((ranks, part.numbers))]
     part = Partition(part.rows, x, part.starts)
     scores = np.full((3, len(part.sizes)), np.nan)
-    if np.count_nonzero(part.sizes > 1) > 1 and part.has_finite_squares:
+    if np.count_nonzero(part.sizes > 1) > 1:
         scores[:] = _score_clusters(part, Metric(points.distance))
     columns = [pl.Series(x, y) for x, y in zip(_CLUSTER_SCORES, scores, strict=True)]
     rows = part.rows[part.starts[:-1]].with_columns(pl.Series("n", part.sizes, pl.Int64), *columns)

@@ -54,6 +54,12 @@ _PAIR_STATISTICS_SCHEMA = pl.Schema(
 )
 
 
+def _has_finite_squares(part: Partition) -> bool:
+    """Return whether all squares are finite. If not, Points.to_result raises an error later."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(part.x * part.x).all())
+
+
 def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
     """Return one row per partition, with the statistics of dunn_index that need pairs of points.
 
@@ -94,7 +100,7 @@ def _pair_statistics_row(
 ) -> pl.DataFrame:
     """Return the row of one partition. The centers (k, d) are None unless generalized."""
     metric, values = Metric(distance), dict[str, float | None]()
-    if len(part.x) and part.has_finite_squares:
+    if len(part.x) and _has_finite_squares(part):
         values["max_diameter"] = metric.to_distance(float(metric_diameters(part, metric).max()))
         if centers is not None:
             values["max_mean_pair"] = largest_mean_pair_distance(part, distance)
@@ -110,7 +116,7 @@ def _diameter_rows(part: Partition | Partitions, distance: Distance) -> pl.DataF
     metric, diameters = Metric(distance), np.zeros(len(part.sizes))
     if isinstance(part, Partitions):
         diameters = diameters_of_many(part, distance)
-    elif part.has_finite_squares:
+    elif _has_finite_squares(part):
         diameters[:] = [metric.to_distance(d) for d in metric_diameters(part, metric).tolist()]
     return part.rows[part.starts[:-1]].with_columns(
         n=pl.Series(part.sizes, dtype=pl.Int64), diameter=pl.Series(diameters)

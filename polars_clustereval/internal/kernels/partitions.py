@@ -53,12 +53,6 @@ class Partition(NamedTuple):
         """The cluster number (m,) of each point, from 0 to k - 1."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
-    @property
-    def has_finite_squares(self) -> bool:
-        """Whether all squares are finite. If not, Points.to_result raises an error later."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return bool(np.isfinite(self.x * self.x).all())
-
     def points_of_cluster(self, number: int) -> Floats:
         """Return the points (n, d) of the cluster with the given number."""
         return self.x[self.starts[number] : self.starts[number + 1]]
