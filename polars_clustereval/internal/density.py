@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _COUNTS = ("n", "n_dropped", "n_noise", "n_clusters", "n_singletons")
 _CLUSTER_SCORES = ("sparseness", "separation", "validity")
+_NO_SQL = "a query cannot hold the trees"
 
 # ----------------------------------------------------------------------------------------------
 # Scores of clusters
@@ -89,7 +90,7 @@ def _read_densities(
 
 
 @table_function(
-    "points", guide="density", order=("cluster",), has_macro=False, growth=DENSITY_TREES
+    "points", guide="density", order=("cluster",), no_sql_because=_NO_SQL, growth=DENSITY_TREES
 )
 def density_based_validity_clusters(
     frame: Frame,
@@ -173,7 +174,7 @@ def density_based_validity_clusters(
     return points.to_result(frame, rows, points.own_keys)
 
 
-@table_function("points", guide="density", has_macro=False, growth=DENSITY_TREES)
+@table_function("points", guide="density", no_sql_because=_NO_SQL, growth=DENSITY_TREES)
 def density_based_validity(
     frame: Frame,
     vector: Vector,
