@@ -93,11 +93,10 @@ VIEWS = {
         "CREATE OR REPLACE TEMP VIEW run_after AS SELECT id, agglomerative AS cluster FROM iris;",
     ],
 }
+FLOWER = 'flower = ["sepal_length", "sepal_width", "petal_length", "petal_width"]'
 FRAMES = {
-    **dict.fromkeys(
-        ("dunn_index", "density_based_validity"),
-        ['flower = ["sepal_length", "sepal_width", "petal_length", "petal_width"]'],
-    ),
+    "density_based_validity": [FLOWER],
+    "dunn_index": [FLOWER],
     "overlapping_report": [
         'labels = iris.select("id", label="species")',
         'clusters = iris.select("id", cluster="kmeans")',

@@ -93,7 +93,7 @@ def parameter_in_sql(parameter: inspect.Parameter) -> str:
 
 
 def calls_outside_sql(name: str, table: Table) -> str:
-    """What a user calls in place of a macro: a function of Python, and the command if there is one."""
+    """What a user calls in place of a macro: a function, and the command if there is one."""
     required = required_parameters(table.function)
     given = ", ".join(IN_PYTHON.get(x, f'"{x}"') for x in required)
     calls = [f"ce.{name}({given})"]

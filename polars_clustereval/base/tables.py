@@ -70,8 +70,8 @@ class Table(NamedTuple):
     guide: str
     #: Whether ``to_sql`` can write the table, and Spark can compute it if it reads a single frame.
     is_portable: bool
-    #: Why SQL cannot compute the table, as the end of a sentence; empty if it can. The macro of such
-    #: a table raises an error.
+    #: Why SQL cannot compute the table, as the end of a sentence, and then the macro of this name
+    #: raises an error. Empty if SQL can.
     no_sql_because: str
     #: How its time grows if faster than the number of rows: one record for each choice of options.
     growth: tuple[Growth, ...]
