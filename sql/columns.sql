@@ -1,6 +1,6 @@
--- columns: macros that only raise an error. Indices that are not aggregates, but columns of a table
--- name the table, and tables that SQL cannot compute name the call in Python. The comments are found
--- in duckdb_functions(). `make facts` writes this file from the catalogue of the package and from
+-- columns: macros that only raise an error. Those of indices that are columns of a table name the
+-- table, and those of tables that SQL cannot compute name the call in Python. Their comments are
+-- found in duckdb_functions(). `make facts` writes this file from the catalogue of the package and
 -- the declarations of its tables.
 
 -- Raises an error: clustering_accuracy is a column of matching_report.
