@@ -86,7 +86,7 @@ COUNTS = (
 def columns_with_a_macro() -> dict[str, str]:
     """The indices that are columns of tables without expressions, and the call of each.
 
-    dunn_index is a column of a table of its own name.
+    dunn_index and density_based_validity are columns of tables of their own names.
     """
     tables = dict.fromkeys(registry.WITH_SCORES["points"], "vector")
     tables["matching_report"] = "label"
@@ -95,7 +95,7 @@ def columns_with_a_macro() -> dict[str, str]:
         column: f"{table}(tbl, {first}, cluster)"
         for table, first in tables.items()
         for column in getattr(ce, table)(FRAME, first, "cluster").columns
-        if column not in (*COUNTS, *none, "dunn_index")
+        if column not in (*COUNTS, *none, "dunn_index", "density_based_validity")
     }
 
 

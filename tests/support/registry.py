@@ -49,9 +49,14 @@ GIVEN: dict[Kind, tuple[object, ...]] = {
     "removed columns": ("vector", "cluster", "place", "label"),
 }
 
-#: The tables whose columns are scores in the catalogue, in its order.
+
+def kind_of(table: str) -> Kind:
+    return declared_tables()[table].kind
+
+
+#: The tables whose columns are scores in the catalogue, in its order, also those without a macro.
 WITH_SCORES: dict[Kind, tuple[str, ...]] = {
-    kind: tuple(dict.fromkeys(x.table for x in entries().values() if x.table in KINDS[kind]))
+    kind: tuple(dict.fromkeys(x.table for x in entries().values() if kind_of(x.table) == kind))
     for kind in ("labels", "points")
 }
 
@@ -64,10 +69,6 @@ def tables(*kinds: Kind, takes: str | None = None) -> tuple[str, ...]:
         for name in KINDS[kind]
         if takes is None or takes in parameters(name)
     )
-
-
-def kind_of(table: str) -> Kind:
-    return declared_tables()[table].kind
 
 
 def given(table: str) -> Sequence[object]:

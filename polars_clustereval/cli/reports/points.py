@@ -276,7 +276,7 @@ _DUNN_OF_PAIRS = replace(
     adapt=None,
 )
 
-_DENSITY = Report(
+_VALIDITY = Report(
     command="density",
     show="scores",
     function=density_based_validity,
@@ -291,8 +291,8 @@ _DENSITY = Report(
     comparison=("n", "n_noise", "n_clusters", "density_based_validity"),
 )
 
-_DENSITY_CLUSTERS = replace(
-    _DENSITY,
+_VALIDITY_CLUSTERS = replace(
+    _VALIDITY,
     show="",
     variant="clusters",
     function=density_based_validity_clusters,
@@ -384,6 +384,6 @@ _PAIRWISE_OF_PAIRS = replace(
 
 POINTS = (
     *(_INTERNAL, _SILHOUETTE, _SILHOUETTE_OF_PAIRS, _SAMPLES, _SAMPLES_OF_PAIRS),
-    *(_DUNN, _DUNN_OF_PAIRS, _DENSITY, _DENSITY_CLUSTERS, _ELBOW),
+    *(_DUNN, _DUNN_OF_PAIRS, _VALIDITY, _VALIDITY_CLUSTERS, _ELBOW),
     *(_PAIRWISE, _PAIRWISE_OF_PAIRS),
 )
