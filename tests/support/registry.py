@@ -22,6 +22,7 @@ METRICS = (*oracle.METRICS, *resolution.OWN)
 #: Frame functions without a macro, and those of labels, for which numpy draws what they score.
 WITHOUT_MACRO = tuple(name for name, x in declared_tables().items() if not x.has_macro)
 DRAWN_BY_NUMPY = tuple(name for name in WITHOUT_MACRO if declared_tables()[name].kind == "labels")
+POINTS_WITHOUT_MACRO = tuple(x for x in WITHOUT_MACRO if declared_tables()[x].kind == "points")
 #: The tables with a macro by their kind, which decides what they are called with.
 KINDS: dict[Kind, tuple[str, ...]] = {
     kind: tuple(name for name, x in declared_tables(kind).items() if x.has_macro)
