@@ -145,10 +145,7 @@ if TYPE_CHECKING:
     from .external.size_findings import cluster_size_findings
     from .external.summary import external_summary
     from .internal.centroids import centroids
-    from .internal.density import (
-        density_based_validity,
-        density_based_validity_clusters,
-    )
+    from .internal.density import density_based_validity, density_based_validity_clusters
     from .internal.determinants import determinant_report
     from .internal.distance_pairs import (
         distances_from_matrix,

@@ -1,6 +1,7 @@
--- columns: indices that are not aggregates, but columns of a table. Called as a macro, each names
--- its table, and its comment is found in duckdb_functions(). `make facts` writes this file from the
--- catalogue of the package.
+-- columns: macros that only raise an error. Those of indices that are columns of a table name the
+-- table, and those of tables that SQL cannot compute name the call in Python. Their comments are
+-- found in duckdb_functions(). `make facts` writes this file from the catalogue of the package and
+-- the declarations of its tables.
 
 -- Raises an error: clustering_accuracy is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.clustering_accuracy(label, cluster) AS
@@ -804,3 +805,79 @@ CREATE OR REPLACE MACRO clustereval.wss(vector, cluster) AS
     'ssw', 'internal_report', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.wss IS 'Not a metric: short for ssw.';
+
+-- Raises an error: NumPy draws the samples.
+CREATE OR REPLACE MACRO clustereval.bootstrap_intervals(
+  tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
+  average_method := 'arithmetic', beta := 1.0, adjusted := true, n_resamples := 1000,
+  confidence := 0.95, random_state := 0, metrics := NULL
+) AS TABLE
+  SELECT error(
+    'bootstrap_intervals: expected a call in Python, got one in SQL, which cannot compute this '
+    'table because NumPy draws the samples; use ce.bootstrap_intervals(con.sql(''FROM '
+    'tbl'').pl(), "label", "cluster")'
+  ) AS error;
+COMMENT ON MACRO TABLE clustereval.bootstrap_intervals IS
+'Not in SQL, because NumPy draws the samples. Use ce.bootstrap_intervals(con.sql(''FROM '
+'tbl'').pl(), "label", "cluster").';
+
+-- Raises an error: a query cannot hold the trees.
+CREATE OR REPLACE MACRO clustereval.density_based_validity(
+  tbl, vector, cluster, id := NULL, distance := 'euclidean', p := 2, partition_by := NULL,
+  noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
+) AS TABLE
+  SELECT error(
+    'density_based_validity: expected a call in Python, got one in SQL, which cannot compute this '
+    'table because a query cannot hold the trees; use ce.density_based_validity(con.sql(''FROM '
+    'tbl'').pl(), ["x", "y"], "cluster"), or clustereval density FILE'
+  ) AS error;
+COMMENT ON MACRO TABLE clustereval.density_based_validity IS
+'Not in SQL, because a query cannot hold the trees. Use ce.density_based_validity(con.sql(''FROM '
+'tbl'').pl(), ["x", "y"], "cluster"), or clustereval density FILE.';
+
+-- Raises an error: a query cannot hold the trees.
+CREATE OR REPLACE MACRO clustereval.density_based_validity_clusters(
+  tbl, vector, cluster, id := NULL, distance := 'euclidean', p := 2, partition_by := NULL,
+  noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
+) AS TABLE
+  SELECT error(
+    'density_based_validity_clusters: expected a call in Python, got one in SQL, which cannot '
+    'compute this table because a query cannot hold the trees; use '
+    'ce.density_based_validity_clusters(con.sql(''FROM tbl'').pl(), ["x", "y"], "cluster"), or '
+    'clustereval density FILE --show clusters'
+  ) AS error;
+COMMENT ON MACRO TABLE clustereval.density_based_validity_clusters IS
+'Not in SQL, because a query cannot hold the trees. Use '
+'ce.density_based_validity_clusters(con.sql(''FROM tbl'').pl(), ["x", "y"], "cluster"), or '
+'clustereval density FILE --show clusters.';
+
+-- Raises an error: NumPy draws the tables.
+CREATE OR REPLACE MACRO clustereval.permutation_test(
+  tbl, label, cluster, metric := 'adjusted_rand_score', weight := NULL, partition_by := NULL,
+  noise := NULL, noise_as := NULL, average_method := 'arithmetic', beta := 1.0,
+  n_resamples := 999, random_state := 0
+) AS TABLE
+  SELECT error(
+    'permutation_test: expected a call in Python, got one in SQL, which cannot compute this table '
+    'because NumPy draws the tables; use ce.permutation_test(con.sql(''FROM tbl'').pl(), "label", '
+    '"cluster")'
+  ) AS error;
+COMMENT ON MACRO TABLE clustereval.permutation_test IS
+'Not in SQL, because NumPy draws the tables. Use ce.permutation_test(con.sql(''FROM tbl'').pl(), '
+'"label", "cluster").';
+
+-- Raises an error: a query cannot hold the search.
+CREATE OR REPLACE MACRO clustereval.suspicious_links(
+  tbl, id, cluster, edges, "left", "right", weight := NULL, threshold := NULL,
+  partition_by := NULL, noise := NULL, noise_as := NULL
+) AS TABLE
+  SELECT error(
+    'suspicious_links: expected a call in Python, got one in SQL, which cannot compute this table '
+    'because a query cannot hold the search; use ce.suspicious_links(con.sql(''FROM tbl'').pl(), '
+    '"id", "cluster", con.sql(''FROM edges'').pl(), "left", "right"), or clustereval graph FILE '
+    '--edges EDGES --show links'
+  ) AS error;
+COMMENT ON MACRO TABLE clustereval.suspicious_links IS
+'Not in SQL, because a query cannot hold the search. Use ce.suspicious_links(con.sql(''FROM '
+'tbl'').pl(), "id", "cluster", con.sql(''FROM edges'').pl(), "left", "right"), or clustereval '
+'graph FILE --edges EDGES --show links.';

@@ -16,9 +16,11 @@ from polars.testing import assert_frame_equal
 import polars_clustereval as ce
 from polars_clustereval import plots
 from polars_clustereval.base.metric_facts import metric_facts
+from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.base.unknown_names import OTHER_NAMES
 from polars_clustereval.macros import sql_files
 from tests.support import engines, registry
+from tools.table_columns import named_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +70,8 @@ def described_macros(con: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, lis
     rows = con.execute(
         "SELECT function_name, function_type, parameters, comment FROM duckdb_functions() "
         "WHERE schema_name = 'clustereval' AND NOT starts_with(function_name, '_') "
-        "AND NOT regexp_matches(macro_definition, '_raise_(column|short)')"
+        "AND NOT regexp_matches(macro_definition, '_raise_(column|short)') "
+        "AND NOT starts_with(comment, 'Not in SQL, ')"
     ).fetchall()
     return {name: (kind, parameters, comment) for name, kind, parameters, comment in rows}
 
@@ -83,7 +86,7 @@ COUNTS = (
 def columns_with_a_macro() -> dict[str, str]:
     """The indices that are columns of tables without expressions, and the call of each.
 
-    dunn_index is a column of a table of its own name.
+    dunn_index and density_based_validity are columns of tables of their own names.
     """
     tables = dict.fromkeys(registry.WITH_SCORES["points"], "vector")
     tables["matching_report"] = "label"
@@ -92,7 +95,7 @@ def columns_with_a_macro() -> dict[str, str]:
         column: f"{table}(tbl, {first}, cluster)"
         for table, first in tables.items()
         for column in getattr(ce, table)(FRAME, first, "cluster").columns
-        if column not in (*COUNTS, *none, "dunn_index")
+        if column not in (*COUNTS, *none, "dunn_index", "density_based_validity")
     }
 
 
@@ -388,9 +391,62 @@ def test_functions_without_a_macro_say_what_to_do(name: str) -> None:
     text = inspect.getdoc(getattr(ce, name)) or ""
     assert "Parameters" in text
     assert ">>>" in text
-    assert "no SQL macro with this name" in text
-    assert "FROM clustereval." in text
+    reason = f"There is no SQL for this table, because {declared_tables()[name].no_sql_because}. "
+    assert reason in " ".join(text.split())
     assert ".pl()" in text
+
+
+#: What to call in place of the macros of tables without SQL.
+CALLS_OUTSIDE_SQL = {
+    "bootstrap_intervals": 'ce.bootstrap_intervals(con.sql(\'FROM tbl\').pl(), "label", "cluster")',
+    "density_based_validity": (
+        'ce.density_based_validity(con.sql(\'FROM tbl\').pl(), ["x", "y"], "cluster"), or '
+        "clustereval density FILE"
+    ),
+    "density_based_validity_clusters": (
+        'ce.density_based_validity_clusters(con.sql(\'FROM tbl\').pl(), ["x", "y"], "cluster"), or '
+        "clustereval density FILE --show clusters"
+    ),
+    "permutation_test": 'ce.permutation_test(con.sql(\'FROM tbl\').pl(), "label", "cluster")',
+    "suspicious_links": (
+        'ce.suspicious_links(con.sql(\'FROM tbl\').pl(), "id", "cluster", '
+        'con.sql(\'FROM edges\').pl(), "left", "right"), or '
+        "clustereval graph FILE --edges EDGES --show links"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", registry.WITHOUT_MACRO)
+def test_a_table_without_sql_is_an_error_that_names_the_call_in_python(
+    con: duckdb.DuckDBPyConnection, name: str
+) -> None:
+    """The macro has the parameters of the function, so that no call fails for another reason."""
+    because, use = declared_tables()[name].no_sql_because, CALLS_OUTSIDE_SQL[name]
+    words = re.escape(
+        f"{name}: expected a call in Python, got one in SQL, which cannot compute this table "
+        f"because {because}; use {use}"
+    )
+    parameters = inspect.signature(getattr(ce, name)).parameters
+    required = [x for x, parameter in parameters.items() if parameter.default is parameter.empty]
+    given = ", ".join(f'"{x}"' for x in required)
+    options = "".join(f", {x} := NULL" for x in parameters if x not in required)
+    for arguments in (given, given + options):
+        with pytest.raises(duckdb.InvalidInputException, match=f"{words}$"):
+            con.execute(f"FROM clustereval.{name}({arguments})").fetchall()
+    query = (
+        "SELECT parameters, comment FROM duckdb_functions() "
+        "WHERE schema_name = 'clustereval' AND function_name = ?"
+    )
+    macro = (["tbl", *list(parameters)[1:]], f"Not in SQL, because {because}. Use {use}.")
+    assert con.execute(query, [name]).fetchall() == [macro]
+
+
+@pytest.mark.parametrize("name", registry.WITHOUT_MACRO)
+def test_the_calls_outside_sql_run(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    con.register("tbl", FRAME.with_columns(x="place", y="run", id=pl.int_range(pl.len())))
+    con.register("edges", pl.DataFrame({"left": [0, 1], "right": [1, 3]}))
+    call = CALLS_OUTSIDE_SQL[name].partition(", or ")[0]
+    assert eval(call, {"ce": ce, "con": con}).columns == list(named_columns(name))
 
 
 @pytest.mark.parametrize(

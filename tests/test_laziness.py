@@ -17,7 +17,7 @@ import polars_clustereval as ce
 from tests.support import registry, table_calls
 
 ROWS = 60
-COLUMNS = registry.tables(*registry.GIVEN)
+COLUMNS = (*registry.tables(*registry.GIVEN), *registry.POINTS_WITHOUT_MACRO)
 OF_VECTORS = [table for table in COLUMNS if "vector" in registry.given(table)]
 OF_LABELS = [table for table in COLUMNS if registry.given(table)[0] in ("label", "cluster")]
 OF_RECORDS = registry.tables("records")

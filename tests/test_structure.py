@@ -31,6 +31,7 @@ PYTHON_ONLY = {
         "base/tables",
         "base/unknown_names",
         "external/cuts",
+        "internal/density",
         "internal/two_passes",
         "relative/resampling",
     ),

@@ -134,6 +134,12 @@ FAMILIES = {
         "These indices need the distances between all pairs of points. Values for different "
         "numbers of clusters are hard to compare.",
     ),
+    "density": Advice(
+        "Your clusters have any shape, such as those of DBSCAN and HDBSCAN, and noise between "
+        "them.",
+        "Noise lowers the score only if you name it with `noise` and drop it. Edges of equal "
+        "weight are common, and their order, which follows the ids, can change the score.",
+    ),
 }
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import chdir
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.catalogue import (
@@ -92,8 +93,10 @@ VIEWS = {
         "CREATE OR REPLACE TEMP VIEW run_after AS SELECT id, agglomerative AS cluster FROM iris;",
     ],
 }
+FLOWER = 'flower = ["sepal_length", "sepal_width", "petal_length", "petal_width"]'
 FRAMES = {
-    "dunn_index": ['flower = ["sepal_length", "sepal_width", "petal_length", "petal_width"]'],
+    "density_based_validity": [FLOWER],
+    "dunn_index": [FLOWER],
     "overlapping_report": [
         'labels = iris.select("id", label="species")',
         'clusters = iris.select("id", cluster="kmeans")',
@@ -128,6 +131,7 @@ IN_SQL = {
     "run_drift": "run_before, run_after, id, cluster",
 }
 IN_PYTHON = {
+    "density_based_validity": 'iris, flower, "kmeans"',
     "dunn_index": 'iris, flower, "kmeans", generalized=True',
     "overlapping_report": 'labels, clusters, "id", "label", "cluster"',
     "graph_report": 'iris, "id", "kmeans", edges, "id_l", "id_r"',
@@ -203,8 +207,11 @@ def family_page(family: str, scores: Sequence[Entry]) -> str:
         "start from [your question](which_metric.md). All families are in the "
         "[catalogue](metrics.md)."
     )
-    queries = sql_of_all(tables, scores)
-    values = example_values(queries)
+    queries = sql_of_all(tables, scores) if scores[0].has_sql else ""
+    code = python_of_all(tables, scores)
+    values = example_values(queries) if queries else values_in_python(code)
+    shown = ["The scores, rounded to four digits:", list_values(scores, values)]
+    in_python = ["In Python:", f"```python\n{code}\n```"]
     head = [
         f"# {upper_first(family)}",
         f"**When to use these scores.** {FAMILIES[family].use}",
@@ -212,11 +219,7 @@ def family_page(family: str, scores: Sequence[Entry]) -> str:
         f"**Notation.** {NOTATION[family]}",
         f"**Cost.** {cost}",
         related,
-        f"```sql\n{queries}\n```",
-        "The scores, rounded to four digits:",
-        list_values(scores, values),
-        "In Python:",
-        python_of_all(tables, scores),
+        *([f"```sql\n{queries}\n```", *shown, *in_python] if queries else [*in_python, *shown]),
     ]
     sections = [section(entry, cost, values[entry.name]) for entry in scores]
     return "\n\n".join([*head, *sections]) + "\n"
@@ -265,14 +268,24 @@ def python_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
             f"report = ce.{name}({arguments})",
             f"scores = report.select(\n{columns})",
         ]
-    return "\n".join(["```python", *lines, "```"])
+    return "\n".join(lines)
+
+
+def values_in_python(code: str) -> dict[str, float | None]:
+    """The single row of `scores` after some code, by the names of the columns."""
+    names: dict[str, Any] = {}
+    with chdir(DOCS.parent):
+        exec(code, names)
+    found: dict[str, float | None] = names["scores"].row(0, named=True)
+    return found
 
 
 def section(entry: Entry, cost: str, value: float | None) -> str:
     """The facts of one score, its value on the example, and its calls side by side."""
+    call = "query" if entry.has_sql else "call"
     facts = {
         "Name": entry.title,
-        "Example": f"The query at the top of this page returns {show_value(value)}.",
+        "Example": f"The {call} at the top of this page returns {show_value(value)}.",
         "Use it for": ", ".join(questions_answered().get(entry.name, [])),
         "Beware": upper_first(traps().get(entry.name, "")),
         "Range": show_range(entry),

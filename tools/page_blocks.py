@@ -125,7 +125,8 @@ def growth_row(name: str, growth: Growth) -> str:
     known = inspect.signature(getattr(ce, name)).parameters
     faster = ", ".join(f"`{x}`" for x in growth.faster if x.parameter in known)
     product = describe_product(growth.factors).replace(" x ", " × ").replace("^2", "²")
-    times = [f"{growth.seconds[engine]:g}" for engine in ("duckdb", "polars")]
+    seconds = (growth.seconds.get(engine) for engine in ("duckdb", "polars"))
+    times = ["" if x is None else f"{x:g}" for x in seconds]
     return row(f"`{name}`", ", ".join(f"`{x}`" for x in options), product, *times, faster)
 
 

@@ -120,9 +120,9 @@ CONDITIONAL_ENTROPIES = {
 NOISE = "Leave noise out: CASE WHEN cluster <> -1 THEN cluster END."
 
 
-def literals(text: str) -> str:
+def literals(text: str, width: int = WIDTH) -> str:
     """A text as string literals one below the other, which SQL reads as one."""
-    lines = wrap(text.replace("'", "''"), WIDTH - 4, break_long_words=False, break_on_hyphens=False)
+    lines = wrap(text.replace("'", "''"), width - 4, break_long_words=False, break_on_hyphens=False)
     return "\n".join([*(f"'{line} '" for line in lines[:-1]), f"'{lines[-1]}'"])
 
 

@@ -70,11 +70,16 @@ class Table(NamedTuple):
     guide: str
     #: Whether ``to_sql`` can write the table, and Spark can compute it if it reads a single frame.
     is_portable: bool
-    #: Whether SQL has a macro of this name. The other tables need random samples that numpy draws,
-    #: or a search that no query can hold.
-    has_macro: bool
+    #: Why SQL cannot compute the table, as the end of a sentence, and then the macro of this name
+    #: raises an error. Empty if SQL can.
+    no_sql_because: str
     #: How its time grows if faster than the number of rows: one record for each choice of options.
     growth: tuple[Growth, ...]
+
+    @property
+    def has_macro(self) -> bool:
+        """Whether SQL has a macro of this name that computes the table."""
+        return not self.no_sql_because
 
 
 _DECLARED: dict[str, Table] = {}
@@ -89,7 +94,7 @@ def table_function(
     guide: str,
     order: tuple[str, ...] = (),
     is_portable: bool = False,
-    has_macro: bool = True,
+    no_sql_because: str = "",
     growth: tuple[Growth, ...] = (),
 ) -> Callable[[Function], Function]:
     """Return a decorator that declares a table function.
@@ -107,7 +112,7 @@ def table_function(
         deferred = defer_reading(keep_arguments(function))
         checked = check_calls(deferred) if is_of_one_frame else deferred
         _DECLARED[function.__name__] = Table(
-            checked, kind, order, guide, is_portable, has_macro, growth
+            checked, kind, order, guide, is_portable, no_sql_because, growth
         )
         return checked
 

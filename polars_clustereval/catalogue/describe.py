@@ -82,6 +82,10 @@ NOTATION = {
     "the distances within clusters (subscript W), between clusters (B) and in total (T). If each "
     "distance within clusters is compared with each distance between clusters, the distance within "
     "clusters is smaller in s⁺ comparisons and larger in s⁻ comparisons.",
+    "density": "There are n points, of which n_C are in cluster C. Each cluster has a minimum "
+    "spanning tree, in which an edge has a large weight if its points are far apart or in a sparse "
+    "region. w_C is the largest weight between inner points of the tree, and s_C is the smallest "
+    "weight between such a point and an inner point of another tree.",
 }
 
 _BEST = {

@@ -13,9 +13,9 @@ WORDS = {
     "cophenetic": "not here, because it needs a tree; score cuts of the tree with 'elbow'",
     "correlation": "it is the parameter 'distance' cosine of centered rows here; see "
     "docs/distances.md",
-    "dbcv": "not here; nearest is 'connectivity', which also allows clusters of any shape",
-    "density": "of the clusters of a graph, a column of 'graph_cluster_report'; of points, nearest "
-    "is 's_dbw_index'",
+    "dbscan": "not here, because it makes clusters; 'density_based_validity' rates them",
+    "density": "of points, it is 'density_based_validity' here; of the clusters of a graph, a "
+    "column of 'graph_cluster_report'",
     "distance_matrix": "make a table of pairs with 'distances_from_matrix', for "
     "'silhouette_score_from_distances' and its like",
     "distortion": "it is 'ssw' here, a sum of squares; see also 'compactness', a mean distance",
@@ -31,6 +31,8 @@ WORDS = {
     "docs/distances.md",
     "haversine": "pass a table of pairs to 'silhouette_score_from_distances'; see "
     "docs/distances.md",
+    "hdbscan": "not here, because it makes clusters; 'density_based_validity' rates them, as "
+    "hdbscan's validity_index does",
     "hopkins": "not here; nearest is 'gap_statistic' at k = 1",
     "hungarian": "the best one-to-one matching is 'matching_table'; its share of rows is "
     "'clustering_accuracy' in 'matching_report'",

@@ -88,9 +88,11 @@ def run_report(options: Options, label_findings: Call | None = None) -> Outcome:
             f"{flag} cannot be combined with {_describe_choice(options)}: drop one"
         )
     if options.engine == "duckdb" and not options.report.has_macro:
+        is_choice = any(report.has_macro for report in options.reports)
+        choice = _describe_choice(options) if is_choice else f"the command {options.report.command}"
         raise ClusterEvalError(
-            f"--engine duckdb cannot be combined with {_describe_choice(options)}, which has no "
-            "SQL macro: drop one"
+            f"--engine duckdb cannot be combined with {choice}, which has no SQL macro: drop "
+            f"{'one' if is_choice else '--engine'}"
         )
     _check_sample_size(options)
     sources = find_sources(options.files, options.scratch)
@@ -302,7 +304,8 @@ def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: O
 def _describe_engine(options: Options) -> list[str]:
     """Return a note on the engine at a terminal if it is Polars, which the options do not name."""
     report = options.report
-    if options.engine is not None or report.engine == "duckdb" or not sys.stderr.isatty():
+    is_choice = options.engine is None and report.has_macro and report.engine != "duckdb"
+    if not is_choice or not sys.stderr.isatty():
         return []
     reason = "distances between points" if "vector" in report.defaults else "this report"
     return [f"engine {report.engine}, faster for {reason}; see --engine"]

@@ -106,8 +106,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "require_same_ids": _switch("store_true", "fail if an id is not in every run"),
     "id": _option(
         "COLUMNS",
-        "identifies the points; a sample depends on its order; if ids repeat across sources, both "
-        "columns, as in source,id",
+        "identifies the points; samples and trees depend on its order; if ids repeat across "
+        "sources, both columns, as in source,id",
     ),
     "partition_by": _option(
         "COLUMNS",

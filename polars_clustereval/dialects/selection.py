@@ -30,6 +30,12 @@ def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[
     """Return the Selection for `name`, which is one of the `tables` or a column of one of them."""
     if name in tables:
         return Selection(name, metrics)
+    declared = declared_tables().get(name)
+    if declared is not None and declared.no_sql_because:
+        raise ClusterEvalError(
+            f"name: expected a table that SQL can compute, got {name}, which it cannot because "
+            f"{declared.no_sql_because}; call ce.{name} in Python"
+        )
     score = entries().get(name)
     if score is None:
         hint = suggest_name(name, [*tables, *entries()])

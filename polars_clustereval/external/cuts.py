@@ -142,7 +142,7 @@ def _cuts_of(links: pl.DataFrame) -> pl.DataFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function("graph", guide="graph", has_macro=False)
+@table_function("graph", guide="graph", no_sql_because="a query cannot hold the search")
 def suspicious_links(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name of the other tables
@@ -202,8 +202,8 @@ def suspicious_links(
     row describes one of them. To find bridges and articulation points takes time proportional to
     the number of edges, which are held in memory.
 
-    There is no SQL macro with this name, because a query cannot hold the search. For DuckDB
-    relations, pass the rows::
+    There is no SQL for this table, because a query cannot hold the search. For DuckDB relations,
+    pass the rows::
 
         people, matches = con.sql("FROM people").pl(), con.sql("FROM matches").pl()
         ce.suspicious_links(people, "id", "cluster", matches, "left", "right")

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from .kernels.arrays import Floats
     from .vectors import Missing, Vector
 
-_COUNTS = ("n", "n_dropped", "n_noise", "n_clusters", "n_singletons")
+_POINT_TOTALS = ("n", "n_dropped", "n_noise", "n_clusters", "n_singletons")
 _CLUSTER_SCORES = ("sparseness", "separation", "validity")
+_NO_SQL = "a query cannot hold the trees"
 
 # ----------------------------------------------------------------------------------------------
 # Scores of clusters
@@ -89,7 +90,7 @@ def _read_densities(
 
 
 @table_function(
-    "points", guide="density", order=("cluster",), has_macro=False, growth=DENSITY_TREES
+    "points", guide="density", order=("cluster",), no_sql_because=_NO_SQL, growth=DENSITY_TREES
 )
 def density_based_validity_clusters(
     frame: Frame,
@@ -173,7 +174,7 @@ def density_based_validity_clusters(
     return points.to_result(frame, rows, points.own_keys)
 
 
-@table_function("points", guide="density", has_macro=False, growth=DENSITY_TREES)
+@table_function("points", guide="density", no_sql_because=_NO_SQL, growth=DENSITY_TREES)
 def density_based_validity(
     frame: Frame,
     vector: Vector,
@@ -259,7 +260,7 @@ def density_based_validity(
     >>> by_chain["density_based_validity"][0], by_half["density_based_validity"][0]
     (0.52..., -0.33...)
     """
-    columns = (*_COUNTS, "density_based_validity")
+    columns = (*_POINT_TOTALS, "density_based_validity")
     points, rows = _read_densities(frame, vector, cluster, id, columns)
     keys, validity = points.partition_keys, pl.col("validity")
     # A sum without values is 0, but without two trees there is no validity.
@@ -267,5 +268,5 @@ def density_based_validity(
     sums = aggregate_by(rows, keys, {"total": total})
     n = pl.col("n") + (pl.col("n_noise") if noise_as == "drop" else 0)
     table = join_partitions(points.row_counts, keys, sums, how="left")
-    table = table.select(*keys, *_COUNTS, density_based_validity=ratio(pl.col("total"), n))
+    table = table.select(*keys, *_POINT_TOTALS, density_based_validity=ratio(pl.col("total"), n))
     return points.to_result(frame, table)

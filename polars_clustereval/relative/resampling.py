@@ -498,7 +498,9 @@ _BOOTSTRAP_COLUMNS = ("metric", "value", "std_error", "lower", "upper", "n_resam
 _TEST_COLUMNS = ("metric", "value", "expected", "std", "z", "p_value", "n_resamples")
 
 
-@table_function("labels", guide="intervals", order=("metric",), has_macro=False)
+@table_function(
+    "labels", guide="intervals", order=("metric",), no_sql_because="NumPy draws the samples"
+)
 def bootstrap_intervals(
     frame: Frame,
     label: Column,
@@ -577,8 +579,8 @@ def bootstrap_intervals(
 
     Notes
     -----
-    There is no SQL macro with this name, because NumPy draws the samples. For a DuckDB relation,
-    count the cells in SQL first::
+    There is no SQL for this table, because NumPy draws the samples. For a DuckDB relation, count
+    the cells in SQL first::
 
         cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
         ce.bootstrap_intervals(cells, "label", "cluster", weight="n")
@@ -625,7 +627,7 @@ def bootstrap_intervals(
     return _as_given(frame, intervals.select(*sample.keys.values(), *_BOOTSTRAP_COLUMNS))
 
 
-@table_function("labels", guide="intervals", has_macro=False)
+@table_function("labels", guide="intervals", no_sql_because="NumPy draws the tables")
 def permutation_test(
     frame: Frame,
     label: Column,
@@ -696,8 +698,8 @@ def permutation_test(
 
     Notes
     -----
-    There is no SQL macro with this name, because NumPy draws the tables. For a DuckDB relation,
-    count the cells in SQL first::
+    There is no SQL for this table, because NumPy draws the tables. For a DuckDB relation, count the
+    cells in SQL first::
 
         cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
         ce.permutation_test(cells, "label", "cluster", weight="n")

@@ -94,7 +94,8 @@ def test_every_function_is_of_one_kind() -> None:
     assert {*TABLES, *TWO_RUNS, *TWO_COVERS} == declared_tables().keys()
     assert {*TWO_RUNS} == {*registry.tables("two runs")}
     assert {*TWO_COVERS} == {*registry.tables("covers")}
-    assert {*POINTS} == {*registry.tables("points", "points of states")}
+    of_points = registry.tables("points", "points of states")
+    assert {*POINTS} == {*of_points, *registry.POINTS_WITHOUT_MACRO}
     assert {*SEVERAL} == {*registry.tables("runs", "runs and one of them", "resamples")}
     assert {*SINGLE} == {*POINTS, *LABELS}
     of_labels = registry.tables("labels", "records", "replication", "nominal values", "attributes")

@@ -133,7 +133,7 @@ def write_pairs(file: Path) -> Path:
 
 def options_of(name: str) -> tuple[str, ...]:
     command, variant = REPORTS[name].command, REPORTS[name].variant
-    if command in ("transitions", "graph", "neighborhood", "profile", "matching"):
+    if command in ("transitions", "graph", "neighborhood", "profile", "matching", "density"):
         return ("--show", variant) if variant else ()
     values = {"confidence": "0.9", "labels-are-sample": "by_record"}
     return (f"--{variant}", values[variant]) if variant in values else ()

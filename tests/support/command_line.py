@@ -88,6 +88,8 @@ VARIANT_CALLS = {
         f"transitions-{show}": (*NIGHTS, *_NIGHT_COLUMNS, "--show", show)
         for show in ("overlaps", "ids", "affected", "drift")
     },
+    "density": (IRIS, *FLOWERS),
+    "density-clusters": (IRIS, *FLOWERS, "--show", "clusters"),
     **{f"{name}-pairs": OF_PAIRS for name in ("silhouette", "samples", "dunn", "pairwise")},
     "graph": _GRAPH,
     "components": (MEMBERS, "--id", "id", *_TIES),

@@ -22,6 +22,7 @@ METRICS = (*oracle.METRICS, *resolution.OWN)
 #: Frame functions without a macro, and those of labels, for which numpy draws what they score.
 WITHOUT_MACRO = tuple(name for name, x in declared_tables().items() if not x.has_macro)
 DRAWN_BY_NUMPY = tuple(name for name in WITHOUT_MACRO if declared_tables()[name].kind == "labels")
+POINTS_WITHOUT_MACRO = tuple(x for x in WITHOUT_MACRO if declared_tables()[x].kind == "points")
 #: The tables with a macro by their kind, which decides what they are called with.
 KINDS: dict[Kind, tuple[str, ...]] = {
     kind: tuple(name for name, x in declared_tables(kind).items() if x.has_macro)
@@ -49,9 +50,14 @@ GIVEN: dict[Kind, tuple[object, ...]] = {
     "removed columns": ("vector", "cluster", "place", "label"),
 }
 
-#: The tables whose columns are scores in the catalogue, in its order.
+
+def kind_of(table: str) -> Kind:
+    return declared_tables()[table].kind
+
+
+#: The tables whose columns are scores in the catalogue, in its order, also those without a macro.
 WITH_SCORES: dict[Kind, tuple[str, ...]] = {
-    kind: tuple(dict.fromkeys(x.table for x in entries().values() if x.table in KINDS[kind]))
+    kind: tuple(dict.fromkeys(x.table for x in entries().values() if kind_of(x.table) == kind))
     for kind in ("labels", "points")
 }
 
@@ -64,10 +70,6 @@ def tables(*kinds: Kind, takes: str | None = None) -> tuple[str, ...]:
         for name in KINDS[kind]
         if takes is None or takes in parameters(name)
     )
-
-
-def kind_of(table: str) -> Kind:
-    return declared_tables()[table].kind
 
 
 def given(table: str) -> Sequence[object]:

@@ -395,5 +395,45 @@ _PAIRWISE_REPORT = (
     ),
 )
 
+# ----------------------------------------------------------------------------------------------
+# Density
+# ----------------------------------------------------------------------------------------------
+
+_DENSITY = (
+    Entry(
+        name="density_based_validity",
+        title="Density-based clustering validation (DBCV)",
+        kind="internal",
+        family="density",
+        table="density_based_validity",
+        definition="How much denser the sparsest place of a cluster is than the densest place "
+        "between it and another cluster, averaged over all points. The index is the sum of n_C / n "
+        "(s_C − w_C) / max(s_C, w_C) over all clusters C. Points of noise that are dropped count "
+        "in n, too.",
+        range="[-1, 1]",
+        best="1",
+        meaning="density within clusters against between them",
+        special_cases="fewer than two clusters have more than one point. A cluster of a single "
+        "point counts as 0, and so does a cluster with s_C = w_C = 0",
+        source="Moulavi, Jaskowiak, Campello, Zimek and Sander (2014), Density-based clustering "
+        "validation, doi:10.1137/1.9781611973440.96.",
+        cost="The distances between all pairs of points of the same cluster are computed twice, "
+        "and those of points of different clusters unless bounds exclude them. Memory grows with "
+        "the number of points.",
+        elsewhere={
+            "hdbscan": "validity_index",
+            "DBCV (Python, MATLAB)": "dbcv",
+            "dbscan (R)": "dbcv",
+            "DBCVindex (R)": "dbcv_index",
+            "ELKI": "DBCV",
+        },
+        differs="In hdbscan and in DBCV, the order of the rows decides between edges with equal "
+        "weights. In hdbscan, a point ignores its copies, only the first point of a cluster of two "
+        "is compared with other clusters, and clusters of one point are an error. In DBCV, copies "
+        "are an error, distances are squared by default, and a single cluster has the score 1. In "
+        "dbscan, clusters of two points are noise.",
+    ),
+)
+
 #: One entry for each index of this module, in the order of the reports.
-DISTANCES: tuple[Entry, ...] = (*_SILHOUETTE_SCORE, *_DUNN_INDEX, *_PAIRWISE_REPORT)
+DISTANCES: tuple[Entry, ...] = (*_SILHOUETTE_SCORE, *_DUNN_INDEX, *_PAIRWISE_REPORT, *_DENSITY)

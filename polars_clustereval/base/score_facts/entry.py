@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 #: Tables whose scores are also expressions and aggregate macros.
 _TABLES_OF_EXPRESSIONS = ("external_report", "entity_resolution_report")
+#: Tables that only Python computes.
+_TABLES_WITHOUT_SQL = ("density_based_validity",)
 #: The SQL arguments of the tables that take other arguments than a table, a label or vector, and a
 #: cluster.
 _ARGUMENTS = {
@@ -97,10 +99,17 @@ class Entry(NamedTuple):
         return self.table not in _ARGUMENTS
 
     @property
+    def has_sql(self) -> bool:
+        """Whether DuckDB computes the score."""
+        return self.table not in _TABLES_WITHOUT_SQL
+
+    @property
     def sql(self) -> str:
-        """The query that computes the score in DuckDB."""
+        """The query that computes the score in DuckDB, or a comment if no query does."""
         if self.is_expression:
             return f"SELECT clustereval.{self.name}(label, cluster) FROM tbl"
+        if not self.has_sql:
+            return "-- no SQL; pass con.sql('FROM tbl').pl() to the function of Polars"
         first = "label" if self.kind == "external" else "[x, y]"
         arguments = ", ".join(_ARGUMENTS.get(self.table, ("tbl", first, "cluster")))
         option = f", {self.option} := {_OPTION_VALUES[self.option][0]}" if self.option else ""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from polars_clustereval import (
     choose_k,
+    density_based_validity,
+    density_based_validity_clusters,
     dunn_index,
     dunn_index_from_distances,
     elbow,
@@ -274,6 +276,44 @@ _DUNN_OF_PAIRS = replace(
     adapt=None,
 )
 
+_VALIDITY = Report(
+    command="density",
+    show="scores",
+    function=density_based_validity,
+    description="the density-based validity (DBCV), for clusters of any shape",
+    row_counts=("n", "n_dropped"),
+    no_rows="no rows",
+    engine="polars",
+    has_macro=False,
+    heading=(("cluster", "distance"), ("vector",)),
+    meanings=_POINT_COUNTS | look_up("density_based_validity"),
+    titles={"n": "counts", "density_based_validity": "from -1 to 1"},
+    comparison=("n", "n_noise", "n_clusters", "density_based_validity"),
+)
+
+_VALIDITY_CLUSTERS = replace(
+    _VALIDITY,
+    show="",
+    variant="clusters",
+    function=density_based_validity_clusters,
+    description="the density-based validity of each cluster, low ones first",
+    row_counts=(),
+    no_rows="no rows with a vector and a cluster",
+    meanings=explain(
+        {
+            "cluster": "the cluster; NULL for noise that counts as singletons",
+            "n": "points in it",
+            "sparseness": ("low", "largest edge between inner points of its tree"),
+            "separation": ("high", "smallest reachability of another cluster"),
+            "validity": ("1", "(separation - sparseness) / the larger of the two"),
+        }
+    ),
+    titles={},
+    comparison=(),
+    any_magnitude=True,
+    worst_first="validity",
+)
+
 _ELBOW = Report(
     command="elbow",
     function=elbow,
@@ -344,5 +384,6 @@ _PAIRWISE_OF_PAIRS = replace(
 
 POINTS = (
     *(_INTERNAL, _SILHOUETTE, _SILHOUETTE_OF_PAIRS, _SAMPLES, _SAMPLES_OF_PAIRS),
-    *(_DUNN, _DUNN_OF_PAIRS, _ELBOW, _PAIRWISE, _PAIRWISE_OF_PAIRS),
+    *(_DUNN, _DUNN_OF_PAIRS, _VALIDITY, _VALIDITY_CLUSTERS, _ELBOW),
+    *(_PAIRWISE, _PAIRWISE_OF_PAIRS),
 )
