@@ -1,0 +1,116 @@
+"""shapes: the connected parts of sampled points, and the clusters that agree with them or not.
+
+Each point of a sample is joined with its nearest neighbors in the sample, and a part is a set of
+points that are connected by such links. Unlike distances to centers, parts tell rings from chains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_clustereval.base.checks import check_column
+from polars_clustereval.base.parts import label_parts
+
+from .centroids import PointOptions, Points, read_rows
+from .kernels.partitions import Partition, map_partitions
+from .nearest_neighbors import find_neighbors
+from .pairwise import scale_points
+from .silhouette_sampling import draw_sample
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column
+
+    from .kernels.arrays import Floats
+    from .vectors import Vector
+
+#: The largest number of points in the sample of a partition, and of neighbors of each of them.
+SAMPLE_SIZE, N_NEIGHBORS = 1000, 10
+
+
+def find_shapes(
+    rows: pl.LazyFrame,
+    vector: Vector,
+    cluster: Column,
+    id: Column | None,  # noqa: A002 -- the name in SQL
+    *,
+    options: PointOptions,
+    counts: pl.LazyFrame,
+    random_state: int,
+) -> pl.LazyFrame:
+    """Return one row per cluster with sampled points, with the partition columns and `cluster`.
+
+    n_sampled points of the cluster are in parts, and n_own of them in parts that are all but its
+    own. n_parts is the number of parts that are not tiny. In one row per partition whose clusters
+    contradict the parts, cut_cluster is not NULL: they are divided in the same part, although the
+    cluster of the row also has points of another part. cut_share is the share of the points of the
+    partition in such a position. `counts` has the number n of points per partition, and raises the
+    errors of the points.
+    """
+    row_id: Any = "number" if id is None else check_column(rows, id, "id").alias("id")
+    points = read_rows(rows, vector, cluster, options, results=(), row_id=row_id)
+    # Two parts have more points than this.
+    large = counts.filter(pl.col("n") > 2 * N_NEIGHBORS).select(*points.partition_keys, "n")
+    drawn = draw_sample(points, large, SAMPLE_SIZE, random_state)
+    dtype = points.rows.collect_schema()["cluster"]
+    schema = pl.Schema(
+        {
+            "cluster": dtype,
+            **dict.fromkeys(("n_sampled", "n_own", "n_parts"), pl.Int64()),
+            "cut_cluster": dtype,
+            "cut_share": pl.Float64(),
+        }
+    )
+    judge = partial(_judge_clusters, points=points)
+    shapes = map_partitions(replace(points, rows=drawn), judge, schema, ["place"], prefix="raw_x")
+    return shapes.rename(points.keys)
+
+
+def _judge_clusters(part: Partition, points: Points) -> pl.DataFrame:
+    """Return the rows of find_shapes for the sampled points of a partition, without its keys."""
+    order, k = part.rows["place"].arg_sort().to_numpy(), min(N_NEIGHBORS, len(part.x) - 1)
+    i, j, d = find_neighbors(scale_points(part.x[order], points), points, k)
+    _, parts = np.unique(label_parts(i, j, len(order)), return_inverse=True)
+    # Copies of a point that have no other neighbors are connected, whatever is next to them.
+    is_counted = d[k - 1 :: k] > 0
+    table = np.zeros((parts.max(initial=0) + 1, len(part.sizes)), np.int64)
+    np.add.at(table, (parts[is_counted], part.numbers[order][is_counted]), 1)
+    sizes = table.sum(axis=1, keepdims=True)
+    cut, divided, share = _find_cut(table)
+    names = part.rows["cluster"].gather(part.starts[:-1])
+    return pl.DataFrame(
+        {
+            "cluster": names,
+            "n_sampled": table.sum(axis=0),
+            "n_own": np.where(20 * table >= 19 * sizes, table, 0).sum(axis=0),
+            "n_parts": np.full(len(names), (50 * sizes >= sizes.sum()).sum()),
+            "cut_cluster": names.gather(np.full(len(names), divided)),
+            "cut_share": np.full(len(names), share),
+        }
+    ).with_columns(cut_cluster=pl.when(pl.int_range(pl.len()) == cut).then("cut_cluster"))
+
+
+def _find_cut(table: Floats) -> tuple[int, int, float]:
+    """Return two clusters that divide a part, and the share of the points in such cells.
+
+    `table` (m, k) has the number of points by part and cluster. The first cluster, or -1, also has
+    points of another part.
+    """
+    sizes, cluster_sizes, n = table.sum(axis=1), table.sum(axis=0), table.sum()
+    is_large = 50 * sizes >= n
+    # With fewer clusters than parts, clusters have to join some.
+    if n == 0 or not 1 < is_large.sum() <= (cluster_sizes > 0).sum():
+        return -1, 0, 0.0
+    is_shared = (table >= 5) & (10 * table >= sizes[:, None]) & (10 * table >= cluster_sizes)
+    is_shared &= is_large[:, None]
+    is_cut = is_shared & (is_shared.sum(axis=0) > 1) & (is_shared.sum(axis=1)[:, None] > 1)
+    if not is_cut.any():
+        return -1, 0, 0.0
+    place, one, other = np.nonzero(is_cut[:, :, None] & is_shared[:, None, :])
+    place, one, other = (x[one != other] for x in (place, one, other))
+    first = np.lexsort((other, one, -table[place, other], -table[place, one]))[0]
+    return int(one[first]), int(other[first]), float(table[is_cut].sum() / n)
