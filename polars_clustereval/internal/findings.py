@@ -40,7 +40,7 @@ from polars_clustereval.base.text_frame import show_whole_texts
 from .centroids import check_point_options
 from .distances import LongVectors
 from .report import internal_cluster_report
-from .shapes import N_NEIGHBORS, find_shapes
+from .shapes import N_NEIGHBORS, cluster_shapes
 from .silhouette import silhouette_clusters
 from .states import cluster_states
 from .two_passes import read_points_in_two_passes
@@ -194,15 +194,7 @@ def internal_findings(
     is_scaled = distance.lower() == "cosine" or weights is not None
     names = check_vector(lazy, vector, pl.lit(True), missing).names
     matrices = find_distance_matrices(points).rename(points.keys)
-    shapes = find_shapes(
-        rows,
-        vector,
-        cluster,
-        id,
-        options=options,
-        counts=points.row_counts,
-        random_state=random_state,
-    )
+    shapes = pass_arguments_to(cluster_shapes, **others)
     is_sampled, states = method == "sample", None if is_scaled else states
     ordered = findings_of_reports(
         PointReports(counts, clusters, silhouettes, states, matrices, shapes, is_sampled, names),
@@ -230,7 +222,7 @@ class PointReports(NamedTuple):
     matrices: pl.LazyFrame
     """The result of find_distance_matrices."""
     shapes: pl.LazyFrame
-    """The result of find_shapes."""
+    """The result of cluster_shapes."""
     is_sampled: bool = False
     """Whether the silhouettes are estimated from a sample."""
     names: tuple[str, ...] = ()
@@ -339,7 +331,7 @@ def is_distorted(farness: pl.Expr) -> pl.Expr:
 
 
 def _is_connected() -> pl.Expr:
-    """Return whether the neighbors of a cluster's points are its own, by a row of find_shapes.
+    """Return whether the neighbors of a cluster's points are its own, by a row of cluster_shapes.
 
     Without two parts, this says nothing.
     """
@@ -463,15 +455,14 @@ def _find_connected_shapes(connected: pl.LazyFrame, by: list[str]) -> pl.LazyFra
         n=pl.col("n"),
         value=share,
         finding=pl.format(
-            "{} of {} clusters {}, but {} of {} points are connected with points of their own "
-            "cluster alone, by nearest neighbors: such clusters are not compact, so centers and "
-            "silhouettes say little of them; judge them with dunn_index, density_based_validity "
-            "and neighborhood_report",
+            "{} of {} clusters {}, but nearest neighbors connect {} of {}, and hardly any with other "
+            "clusters: such clusters are not compact, so centers and silhouettes say little of "
+            "them; judge them with dunn_index, density_based_validity and neighborhood_report",
             count,
             "n_clusters",
             word_for(count, "has a low silhouette", "have low silhouettes"),
             percent_as_text(share),
-            word_for(count, "its", "their"),
+            word_for(count, "its points within the cluster", "their points within their cluster"),
         ),
     )
 

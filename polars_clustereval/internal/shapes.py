@@ -15,47 +15,56 @@ import polars as pl
 
 from polars_clustereval.base.checks import check_column
 from polars_clustereval.base.parts import label_parts
+from polars_clustereval.base.tables import keep_arguments, pass_arguments_to
 
-from .centroids import PointOptions, Points, read_rows
+from .centroids import Points, check_point_options, read_rows
 from .kernels.partitions import Partition, map_partitions
 from .nearest_neighbors import find_neighbors
 from .pairwise import scale_points
 from .silhouette_sampling import draw_sample
 
 if TYPE_CHECKING:
-    from polars_clustereval.base.checks import Column
+    from collections.abc import Sequence
 
-    from .kernels.arrays import Floats
-    from .vectors import Vector
+    from polars_clustereval.base.checks import Column, Keys, NoiseAs
+
+    from .distances import DistanceName
+    from .kernels.arrays import Integers
+    from .vectors import Missing, Vector
 
 #: The largest number of points in the sample of a partition, and of neighbors of each of them.
 SAMPLE_SIZE, N_NEIGHBORS = 1000, 10
 
 
-def find_shapes(
-    rows: pl.LazyFrame,
+@keep_arguments
+def cluster_shapes(
+    frame: pl.DataFrame | pl.LazyFrame,
     vector: Vector,
     cluster: Column,
-    id: Column | None,  # noqa: A002 -- the name in SQL
+    id: Column | None = None,  # noqa: A002 -- the name in SQL
     *,
-    options: PointOptions,
-    counts: pl.LazyFrame,
-    random_state: int,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs | None = None,
+    weights: Sequence[float] | None = None,
+    random_state: int = 0,
+    missing: Missing = "error",
 ) -> pl.LazyFrame:
     """Return one row per cluster with sampled points, with the partition columns and `cluster`.
 
-    n_sampled points of the cluster are in parts, and n_own of them in parts that are all but its
-    own. n_parts is the number of parts that are not tiny. In one row per partition whose clusters
+    n_sampled points of the cluster are in parts, and n_own of them in the largest part that is all
+    but its own. n_parts is the number of parts that are not tiny. In one row per partition whose clusters
     contradict the parts, cut_cluster is not NULL: they are divided in the same part, although the
     cluster of the row also has points of another part. cut_share is the share of the points of the
-    partition in such a position. `counts` has the number n of points per partition, and raises the
-    errors of the points.
+    partition in such a position. Points without finite distances, for which the tables of distances
+    raise errors, are left out.
     """
-    row_id: Any = "number" if id is None else check_column(rows, id, "id").alias("id")
-    points = read_rows(rows, vector, cluster, options, results=(), row_id=row_id)
-    # Two parts have more points than this.
-    large = counts.filter(pl.col("n") > 2 * N_NEIGHBORS).select(*points.partition_keys, "n")
-    drawn = draw_sample(points, large, SAMPLE_SIZE, random_state)
+    options = pass_arguments_to(check_point_options)
+    row_id: Any = "number" if id is None else check_column(frame.lazy(), id, "id").alias("id")
+    points = read_rows(frame, vector, cluster, options, results=(), row_id=row_id)
+    drawn = draw_sample(points, SAMPLE_SIZE, int(random_state))
     dtype = points.rows.collect_schema()["cluster"]
     schema = pl.Schema(
         {
@@ -65,13 +74,14 @@ def find_shapes(
             "cut_share": pl.Float64(),
         }
     )
+    finite = replace(points, rows=drawn.filter(points.form.norm("raw_x").is_finite()))
     judge = partial(_judge_clusters, points=points)
-    shapes = map_partitions(replace(points, rows=drawn), judge, schema, ["place"], prefix="raw_x")
+    shapes = map_partitions(finite, judge, schema, ["place"], prefix="raw_x")
     return shapes.rename(points.keys)
 
 
 def _judge_clusters(part: Partition, points: Points) -> pl.DataFrame:
-    """Return the rows of find_shapes for the sampled points of a partition, without its keys."""
+    """Return the rows of cluster_shapes for the sampled points of a partition, without its keys."""
     order, k = part.rows["place"].arg_sort().to_numpy(), min(N_NEIGHBORS, len(part.x) - 1)
     i, j, d = find_neighbors(scale_points(part.x[order], points), points, k)
     _, parts = np.unique(label_parts(i, j, len(order)), return_inverse=True)
@@ -86,7 +96,7 @@ def _judge_clusters(part: Partition, points: Points) -> pl.DataFrame:
         {
             "cluster": names,
             "n_sampled": table.sum(axis=0),
-            "n_own": np.where(20 * table >= 19 * sizes, table, 0).sum(axis=0),
+            "n_own": np.where(20 * table >= 19 * sizes, table, 0).max(axis=0),
             "n_parts": np.full(len(names), (50 * sizes >= sizes.sum()).sum()),
             "cut_cluster": names.gather(np.full(len(names), divided)),
             "cut_share": np.full(len(names), share),
@@ -94,7 +104,7 @@ def _judge_clusters(part: Partition, points: Points) -> pl.DataFrame:
     ).with_columns(cut_cluster=pl.when(pl.int_range(pl.len()) == cut).then("cut_cluster"))
 
 
-def _find_cut(table: Floats) -> tuple[int, int, float]:
+def _find_cut(table: Integers) -> tuple[int, int, float]:
     """Return two clusters that divide a part, and the share of the points in such cells.
 
     `table` (m, k) has the number of points by part and cluster. The first cluster, or -1, also has

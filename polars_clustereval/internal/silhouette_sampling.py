@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.deferral import collect_now
-from polars_clustereval.base.frames import join_small
+from polars_clustereval.base.frames import aggregate_by, join_small
 
 from .kernels.distance_blocks import TargetPoints
 from .kernels.other_clusters import reduce_others
@@ -115,15 +115,14 @@ def draw_points(
     return replace(points, rows=collect_now(drawn).lazy())
 
 
-def draw_sample(
-    points: Points, counts: pl.LazyFrame, sample_size: int, random_state: int
-) -> pl.LazyFrame:
+def draw_sample(points: Points, sample_size: int, random_state: int) -> pl.LazyFrame:
     """Return the sample of each partition that mark_queries marks, with `place`.
 
-    `counts` has the number `n` of points in each partition. Only rows that may be drawn are ranked.
+    Only rows that may be drawn are ranked.
     """
     keys, key = points.partition_keys, pl.col("query_key")
     rows = _with_places(points, points.kept_rows).with_columns(query_key=_sample_key(random_state))
+    counts = aggregate_by(points.kept_rows, keys, {"n": pl.len()})
     rows = join_small(rows, keys, counts) if keys else counts.join(rows, how="cross")
     limit = _Draw("query", sample_size, "n", keys).limit(_MARGIN)
     return rows.filter(key < limit).filter(_rank_by("query_key", keys) <= sample_size)

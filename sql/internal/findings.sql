@@ -234,15 +234,18 @@ CREATE OR REPLACE MACRO clustereval._is_connected(n_sampled, n_own, n_parts) AS
   coalesce(20 * n_own >= 19 * n_sampled AND n_sampled > 10 AND n_parts > 1, FALSE);
 
 -- What to know about the low silhouettes of n_connected of n_clusters clusters (_is_connected), as
--- text. share: that of their points in parts of their own.
+-- text. share: that of their points in a part of their own.
 CREATE OR REPLACE MACRO clustereval._connected_as_text(n_connected, n_clusters, share) AS
   concat(
     n_connected, ' of ', n_clusters, ' clusters ',
     CASE WHEN n_connected = 1 THEN 'has a low silhouette' ELSE 'have low silhouettes' END,
-    ', but ', clustereval._percent_as_text(share), ' of ',
-    CASE WHEN n_connected = 1 THEN 'its' ELSE 'their' END,
-    ' points are connected with points of their own cluster alone, by nearest neighbors: such',
-    ' clusters are not compact, so centers and silhouettes say little of them; judge them with',
+    ', but nearest neighbors connect ', clustereval._percent_as_text(share), ' of ',
+    CASE
+      WHEN n_connected = 1 THEN 'its points within the cluster'
+      ELSE 'their points within their cluster'
+    END,
+    ', and hardly any with other clusters: such clusters are not compact, so centers and',
+    ' silhouettes say little of them; judge them with',
     ' dunn_index, density_based_validity and neighborhood_report'
   );
 
@@ -292,7 +295,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     )
   ),
   __ce_shapes AS MATERIALIZED (
-    SELECT * FROM clustereval._shapes(__ce_points, distance, p, random_state)
+    SELECT * FROM clustereval._shapes(__ce_points, __ce_clusters, distance, p, random_state)
   ),
   -- As singletons, noise is points and clusters, although no cluster is compared with it.
   __ce_row_counts AS MATERIALIZED (

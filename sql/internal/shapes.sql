@@ -5,19 +5,43 @@
 -- chains.
 
 -- One row per cluster with sampled points: number; n_sampled, its points in parts, and n_own, those
--- in parts that are all but its own; n_parts, the parts of its partition that are not tiny; and
--- cut_number and cut_share. In one row per partition whose clusters contradict the parts,
+-- in the largest part that is all but its own; n_parts, the parts of its partition that are not
+-- tiny; and cut_number and cut_share. In one row per partition whose clusters contradict the parts,
 -- cut_number is not NULL: these two clusters divide a part, although the cluster of the row also
 -- has points of another part. cut_share is the share of the points of the partition in such a
--- position. members: rows of _clustered_points; the rest are options.
-CREATE OR REPLACE MACRO clustereval._shapes(members, distance, p, random_state) AS TABLE
+-- position. members: rows of _clustered_points; clusters: rows of _cluster_moments; the rest are
+-- options. The sample is that of _drawn_members, but only rows with small keys are ranked, by a
+-- margin of ten standard deviations.
+CREATE OR REPLACE MACRO clustereval._shapes(
+  members, clusters, distance, p, random_state
+) AS TABLE
   WITH ids AS (SELECT row_no, number, partition_no, id, has_default_id FROM query_table(members)),
-  no_check AS (SELECT TRUE AS valid WHERE FALSE),
+  sizes AS (SELECT partition_no, MAX(total) AS total FROM query_table(clusters) GROUP BY 1),
+  keyed AS (
+    SELECT
+      own.row_no, own.partition_no, own.place, sizes.total,
+      clustereval._sample_key(
+        own.place % 2147483647, CAST(random_state AS BIGINT) % 2147483647
+      ) AS key
+    FROM clustereval._id_places(ids) AS own
+    -- Two parts have more than 20 points.
+    JOIN sizes ON sizes.partition_no = own.partition_no AND sizes.total > 20
+  ),
+  ranked AS (
+    SELECT
+      row_no,
+      row_number() OVER (
+        PARTITION BY partition_no ORDER BY key ASC NULLS LAST, place ASC NULLS LAST
+      ) AS rank
+    FROM keyed
+    WHERE CAST(key AS DOUBLE) * total < 1417.0 * 2147483647
+  ),
   drawn AS MATERIALIZED (
     SELECT
       one.row_no, one.number, one.partition_no, one.point,
       CASE WHEN NOT one.has_default_id THEN one.id END AS id
-    FROM clustereval._drawn_members(members, ids, no_check, 1000, NULL, random_state) AS one
+    FROM query_table(members) AS one
+    JOIN ranked ON ranked.row_no = one.row_no AND ranked.rank <= 1000
   ),
   neighbors AS MATERIALIZED (
     SELECT row_no, found['row_no'] AS other_row_no, found['distance'] AS d
@@ -25,7 +49,7 @@ CREATE OR REPLACE MACRO clustereval._shapes(members, distance, p, random_state) 
   ),
   arcs AS MATERIALIZED (
     SELECT row_no AS from_node, other_row_no AS to_node FROM neighbors
-    UNION
+    UNION ALL
     SELECT other_row_no, row_no FROM neighbors
   ),
   -- Copies of a point that have no other neighbors are connected, whatever is next to them.
@@ -83,7 +107,7 @@ CREATE OR REPLACE MACRO clustereval._shapes(members, distance, p, random_state) 
     SELECT
       partition_no, number,
       SUM(n) AS n_sampled,
-      SUM(CASE WHEN 20 * n >= 19 * part_size THEN n ELSE 0 END) AS n_own
+      MAX(CASE WHEN 20 * n >= 19 * part_size THEN n ELSE 0 END) AS n_own
     FROM sized
     GROUP BY partition_no, number
   )
