@@ -455,9 +455,10 @@ def _find_connected_shapes(connected: pl.LazyFrame, by: list[str]) -> pl.LazyFra
         n=pl.col("n"),
         value=share,
         finding=pl.format(
-            "{} of {} clusters {}, but nearest neighbors connect {} of {}, and hardly any with other "
-            "clusters: such clusters are not compact, so centers and silhouettes say little of "
-            "them; judge them with dunn_index, density_based_validity and neighborhood_report",
+            "{} of {} clusters {}, but nearest neighbors connect {} of {}, and hardly any with "
+            "other clusters: centers and silhouettes say little of clusters that are not round or "
+            "have many dimensions; judge them with dunn_index, density_based_validity and "
+            "neighborhood_report",
             count,
             "n_clusters",
             word_for(count, "has a low silhouette", "have low silhouettes"),

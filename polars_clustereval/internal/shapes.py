@@ -55,11 +55,11 @@ def cluster_shapes(
     """Return one row per cluster with sampled points, with the partition columns and `cluster`.
 
     n_sampled points of the cluster are in parts, and n_own of them in the largest part that is all
-    but its own. n_parts is the number of parts that are not tiny. In one row per partition whose clusters
-    contradict the parts, cut_cluster is not NULL: they are divided in the same part, although the
-    cluster of the row also has points of another part. cut_share is the share of the points of the
-    partition in such a position. Points without finite distances, for which the tables of distances
-    raise errors, are left out.
+    but its own. n_parts is the number of parts that are not tiny. In one row per partition whose
+    clusters contradict the parts, cut_cluster is not NULL: the two clusters divide a part, although
+    the cluster of the row also has points of another part. cut_share is the share of the points of
+    the partition in such a position. Points without finite distances, for which the tables of
+    distances raise errors, are left out.
     """
     options = pass_arguments_to(check_point_options)
     row_id: Any = "number" if id is None else check_column(frame.lazy(), id, "id").alias("id")
@@ -85,8 +85,9 @@ def _judge_clusters(part: Partition, points: Points) -> pl.DataFrame:
     order, k = part.rows["place"].arg_sort().to_numpy(), min(N_NEIGHBORS, len(part.x) - 1)
     i, j, d = find_neighbors(scale_points(part.x[order], points), points, k)
     _, parts = np.unique(label_parts(i, j, len(order)), return_inverse=True)
-    # Copies of a point that have no other neighbors are connected, whatever is next to them.
+    # Copies of a point that have no other neighbors are a part, whatever is next to them.
     is_counted = d[k - 1 :: k] > 0
+    is_counted &= 10 * is_counted.sum() >= 9 * len(order)
     table = np.zeros((parts.max(initial=0) + 1, len(part.sizes)), np.int64)
     np.add.at(table, (parts[is_counted], part.numbers[order][is_counted]), 1)
     sizes = table.sum(axis=1, keepdims=True)

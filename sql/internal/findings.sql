@@ -244,9 +244,9 @@ CREATE OR REPLACE MACRO clustereval._connected_as_text(n_connected, n_clusters, 
       WHEN n_connected = 1 THEN 'its points within the cluster'
       ELSE 'their points within their cluster'
     END,
-    ', and hardly any with other clusters: such clusters are not compact, so centers and',
-    ' silhouettes say little of them; judge them with',
-    ' dunn_index, density_based_validity and neighborhood_report'
+    ', and hardly any with other clusters: centers and silhouettes say little of clusters that are',
+    ' not round or have many dimensions; judge them with dunn_index, density_based_validity and',
+    ' neighborhood_report'
   );
 
 -- What to know about two clusters that contradict the connected parts of the points, as text.

@@ -52,12 +52,15 @@ CREATE OR REPLACE MACRO clustereval._shapes(
     UNION ALL
     SELECT other_row_no, row_no FROM neighbors
   ),
-  -- Copies of a point that have no other neighbors are connected, whatever is next to them.
   reaches AS (SELECT row_no, MAX(d) AS reach FROM neighbors GROUP BY row_no),
+  -- Copies of a point that have no other neighbors are a part, whatever is next to them.
   cells AS (
-    SELECT one.partition_no, one.number, own.part, COUNT(*) AS n
+    SELECT
+      one.partition_no, one.number, own.part,
+      COUNT(CASE WHEN reaches.reach > 0 THEN 1 END) AS n,
+      COUNT(*) AS n_drawn
     FROM drawn AS one
-    JOIN reaches ON reaches.row_no = one.row_no AND reaches.reach > 0
+    JOIN reaches ON reaches.row_no = one.row_no
     JOIN clustereval._graph_parts(arcs) AS own ON own.node = one.row_no
     GROUP BY one.partition_no, one.number, own.part
   ),
@@ -68,6 +71,7 @@ CREATE OR REPLACE MACRO clustereval._shapes(
       SUM(n) OVER (PARTITION BY number) AS cluster_size,
       SUM(n) OVER (PARTITION BY partition_no) AS total
     FROM cells
+    QUALIFY n > 0 AND 10 * total >= 9 * SUM(n_drawn) OVER (PARTITION BY partition_no)
   ),
   totals AS MATERIALIZED (
     SELECT
