@@ -56,10 +56,10 @@ def cluster_shapes(
 
     n_sampled points of the cluster are in parts, and n_own of them in the largest part that is all
     but its own. n_parts is the number of parts that are not tiny. In one row per partition whose
-    clusters contradict the parts, cut_cluster is not NULL: the two clusters divide a part, although
-    the cluster of the row also has points of another part. cut_share is the share of the points of
-    the partition in such a position. Points without finite distances, for which the tables of
-    distances raise errors, are left out.
+    clusters contradict the parts, cut_cluster is not NULL: the two clusters divide a part, of which
+    the cluster of the row has cut_share of the points of the partition, although it also has points
+    of another part. Points without finite distances, for which the tables of distances raise
+    errors, are left out.
     """
     options = pass_arguments_to(check_point_options)
     row_id: Any = "number" if id is None else check_column(frame.lazy(), id, "id").alias("id")
@@ -106,22 +106,18 @@ def _judge_clusters(part: Partition, points: Points) -> pl.DataFrame:
 
 
 def _find_cut(table: Integers) -> tuple[int, int, float]:
-    """Return two clusters that divide a part, and the share of the points in such cells.
+    """Return the numbers of two clusters that contradict the parts, or -1, and cut_share.
 
-    `table` (m, k) has the number of points by part and cluster. The first cluster, or -1, also has
-    points of another part.
+    `table` (m, k) has the number of points by part and cluster.
     """
-    sizes, cluster_sizes, n = table.sum(axis=1), table.sum(axis=0), table.sum()
-    is_large = 50 * sizes >= n
+    sizes, n = table.sum(axis=1, keepdims=True), table.sum()
+    cluster_sizes, is_large = table.sum(axis=0), 50 * sizes >= n
+    is_shared = is_large & (table >= 5) & (10 * table >= sizes) & (10 * table >= cluster_sizes)
+    is_cut = is_shared & (is_shared.sum(axis=0) > 1) & (is_shared.sum(axis=1, keepdims=True) > 1)
     # With fewer clusters than parts, clusters have to join some.
-    if n == 0 or not 1 < is_large.sum() <= (cluster_sizes > 0).sum():
+    if not is_cut.any() or is_large.sum() > (cluster_sizes > 0).sum():
         return -1, 0, 0.0
-    is_shared = (table >= 5) & (10 * table >= sizes[:, None]) & (10 * table >= cluster_sizes)
-    is_shared &= is_large[:, None]
-    is_cut = is_shared & (is_shared.sum(axis=0) > 1) & (is_shared.sum(axis=1)[:, None] > 1)
-    if not is_cut.any():
-        return -1, 0, 0.0
-    place, one, other = np.nonzero(is_cut[:, :, None] & is_shared[:, None, :])
-    place, one, other = (x[one != other] for x in (place, one, other))
-    first = np.lexsort((other, one, -table[place, other], -table[place, one]))[0]
-    return int(one[first]), int(other[first]), float(table[is_cut].sum() / n)
+    part, one, other = np.nonzero(is_cut[:, :, None] & is_shared[:, None, :])
+    part, one, other = (x[one != other] for x in (part, one, other))
+    first = np.lexsort((other, one, -table[part, other], -table[part, one]))[0]
+    return int(one[first]), int(other[first]), float(table[part, one][first] / n)

@@ -7,29 +7,28 @@
 -- One row per cluster with sampled points: number; n_sampled, its points in parts, and n_own, those
 -- in the largest part that is all but its own; n_parts, the parts of its partition that are not
 -- tiny; and cut_number and cut_share. In one row per partition whose clusters contradict the parts,
--- cut_number is not NULL: these two clusters divide a part, although the cluster of the row also
--- has points of another part. cut_share is the share of the points of the partition in such a
--- position. members: rows of _clustered_points; clusters: rows of _cluster_moments; the rest are
--- options. The sample is that of _drawn_members, but only rows with small keys are ranked, by a
--- margin of ten standard deviations.
+-- cut_number is not NULL: the two clusters divide a part, of which the cluster of the row has
+-- cut_share of the points of the partition, although it also has points of another part. members:
+-- rows of _clustered_points; clusters: rows of _cluster_moments; the rest are options. The sample
+-- is that of _drawn_members, but only rows with small keys are ranked, by a margin of ten standard
+-- deviations.
 CREATE OR REPLACE MACRO clustereval._shapes(
   members, clusters, distance, p, random_state
 ) AS TABLE
   WITH ids AS (SELECT row_no, number, partition_no, id, has_default_id FROM query_table(members)),
-  sizes AS (SELECT partition_no, MAX(total) AS total FROM query_table(clusters) GROUP BY 1),
   keyed AS (
     SELECT
-      own.row_no, own.partition_no, own.place, sizes.total,
+      place.row_no, place.partition_no, place.place, own.total,
       clustereval._sample_key(
-        own.place % 2147483647, CAST(random_state AS BIGINT) % 2147483647
+        place.place % 2147483647, CAST(random_state AS BIGINT) % 2147483647
       ) AS key
-    FROM clustereval._id_places(ids) AS own
+    FROM clustereval._id_places(ids) AS place
     -- Two parts have more than 20 points.
-    JOIN sizes ON sizes.partition_no = own.partition_no AND sizes.total > 20
+    JOIN query_table(clusters) AS own ON own.number = place.number AND own.total > 20
   ),
   ranked AS (
     SELECT
-      row_no,
+      row_no, total,
       row_number() OVER (
         PARTITION BY partition_no ORDER BY key ASC NULLS LAST, place ASC NULLS LAST
       ) AS rank
@@ -39,7 +38,8 @@ CREATE OR REPLACE MACRO clustereval._shapes(
   drawn AS MATERIALIZED (
     SELECT
       one.row_no, one.number, one.partition_no, one.point,
-      CASE WHEN NOT one.has_default_id THEN one.id END AS id
+      CASE WHEN NOT one.has_default_id THEN one.id END AS id,
+      LEAST(ranked.total, 1000) AS n_drawn
     FROM query_table(members) AS one
     JOIN ranked ON ranked.row_no = one.row_no AND ranked.rank <= 1000
   ),
@@ -52,74 +52,54 @@ CREATE OR REPLACE MACRO clustereval._shapes(
     UNION ALL
     SELECT other_row_no, row_no FROM neighbors
   ),
-  reaches AS (SELECT row_no, MAX(d) AS reach FROM neighbors GROUP BY row_no),
   -- Copies of a point that have no other neighbors are a part, whatever is next to them.
   cells AS (
-    SELECT
-      one.partition_no, one.number, own.part,
-      COUNT(CASE WHEN reaches.reach > 0 THEN 1 END) AS n,
-      COUNT(*) AS n_drawn
+    SELECT one.partition_no, one.number, own.part, one.n_drawn, COUNT(*) AS n
     FROM drawn AS one
-    JOIN reaches ON reaches.row_no = one.row_no
     JOIN clustereval._graph_parts(arcs) AS own ON own.node = one.row_no
-    GROUP BY one.partition_no, one.number, own.part
+    WHERE one.row_no IN (SELECT row_no FROM neighbors WHERE d > 0)
+    GROUP BY one.partition_no, one.number, own.part, one.n_drawn
   ),
-  sized AS MATERIALIZED (
+  sized AS (
     SELECT
       *,
       SUM(n) OVER (PARTITION BY part) AS part_size,
       SUM(n) OVER (PARTITION BY number) AS cluster_size,
-      SUM(n) OVER (PARTITION BY partition_no) AS total
+      SUM(n) OVER (PARTITION BY partition_no) AS total,
+      COUNT(DISTINCT number) OVER (PARTITION BY partition_no) AS n_clusters
     FROM cells
-    QUALIFY n > 0 AND 10 * total >= 9 * SUM(n_drawn) OVER (PARTITION BY partition_no)
+    QUALIFY 10 * total >= 9 * n_drawn
   ),
-  totals AS MATERIALIZED (
+  counted AS MATERIALIZED (
     SELECT
-      partition_no,
-      COUNT(DISTINCT CASE WHEN 50 * part_size >= total THEN part END) AS n_parts,
-      COUNT(DISTINCT number) AS n_clusters
+      *,
+      COUNT(DISTINCT CASE WHEN 50 * part_size >= total THEN part END) OVER (
+        PARTITION BY partition_no
+      ) AS n_parts
     FROM sized
-    GROUP BY partition_no
   ),
   shared AS MATERIALIZED (
-    SELECT
-      cell.*,
-      COUNT(*) OVER (PARTITION BY cell.part) AS n_in_part,
-      COUNT(*) OVER (PARTITION BY cell.number) AS n_in_cluster
-    FROM sized AS cell
+    SELECT *, COUNT(*) OVER (PARTITION BY number) AS n_shared
+    FROM counted
     -- With fewer clusters than parts, clusters have to join some.
-    JOIN totals ON totals.partition_no = cell.partition_no AND totals.n_parts <= totals.n_clusters
-    WHERE 50 * cell.part_size >= cell.total AND cell.n >= 5
-      AND 10 * cell.n >= cell.part_size AND 10 * cell.n >= cell.cluster_size
+    WHERE n_parts <= n_clusters AND 50 * part_size >= total
+      AND n >= 5 AND 10 * n >= part_size AND 10 * n >= cluster_size
   ),
   cuts AS (
     SELECT
-      one.partition_no,
       MIN({'n': -one.n, 'other_n': -other.n, 'number': one.number, 'other': other.number}) AS cut
     FROM shared AS one
     JOIN shared AS other ON other.part = one.part AND other.number <> one.number
-    WHERE one.n_in_cluster > 1
+    WHERE one.n_shared > 1
     GROUP BY one.partition_no
-  ),
-  cut_shares AS (
-    SELECT partition_no, SUM(n) / any_value(total) AS share
-    FROM shared
-    WHERE n_in_cluster > 1 AND n_in_part > 1
-    GROUP BY partition_no
-  ),
-  clusters AS (
-    SELECT
-      partition_no, number,
-      SUM(n) AS n_sampled,
-      MAX(CASE WHEN 20 * n >= 19 * part_size THEN n ELSE 0 END) AS n_own
-    FROM sized
-    GROUP BY partition_no, number
   )
   SELECT
-    own.number, own.n_sampled, own.n_own, totals.n_parts,
-    cuts.cut['other'] AS cut_number,
-    CASE WHEN cuts.cut IS NOT NULL THEN cut_shares.share END AS cut_share
-  FROM clusters AS own
-  JOIN totals ON totals.partition_no = own.partition_no
-  LEFT JOIN cuts ON cuts.partition_no = own.partition_no AND cuts.cut['number'] = own.number
-  LEFT JOIN cut_shares ON cut_shares.partition_no = own.partition_no;
+    own.number,
+    SUM(own.n) AS n_sampled,
+    MAX(CASE WHEN 20 * own.n >= 19 * own.part_size THEN own.n ELSE 0 END) AS n_own,
+    MAX(own.n_parts) AS n_parts,
+    MAX(cuts.cut['other']) AS cut_number,
+    -MAX(cuts.cut['n']) / MAX(own.total) AS cut_share
+  FROM counted AS own
+  LEFT JOIN cuts ON cuts.cut['number'] = own.number
+  GROUP BY own.number;
