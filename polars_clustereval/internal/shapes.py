@@ -75,20 +75,23 @@ def cluster_shapes(
         }
     )
     finite = replace(points, rows=drawn.filter(points.form.norm("raw_x").is_finite()))
-    judge = partial(_judge_clusters, points=points)
+    judge = partial(_judge_clusters, points=points, schema=schema)
     shapes = map_partitions(finite, judge, schema, ["place"], prefix="raw_x")
     return shapes.rename(points.keys)
 
 
-def _judge_clusters(part: Partition, points: Points) -> pl.DataFrame:
+def _judge_clusters(part: Partition, points: Points, schema: pl.Schema) -> pl.DataFrame:
     """Return the rows of cluster_shapes for the sampled points of a partition, without its keys."""
-    order, k = part.rows["place"].arg_sort().to_numpy(), min(N_NEIGHBORS, len(part.x) - 1)
-    i, j, d = find_neighbors(scale_points(part.x[order], points), points, k)
+    order = part.rows["place"].arg_sort().to_numpy()
+    # Two parts have more points than this.
+    if len(order) <= 2 * N_NEIGHBORS:
+        return schema.to_frame()
+    i, j, d = find_neighbors(scale_points(part.x[order], points), points, N_NEIGHBORS)
     _, parts = np.unique(label_parts(i, j, len(order)), return_inverse=True)
     # Copies of a point that have no other neighbors are a part, whatever is next to them.
-    is_counted = d[k - 1 :: k] > 0
+    is_counted = d[N_NEIGHBORS - 1 :: N_NEIGHBORS] > 0
     is_counted &= 10 * is_counted.sum() >= 9 * len(order)
-    table = np.zeros((parts.max(initial=0) + 1, len(part.sizes)), np.int64)
+    table = np.zeros((parts.max() + 1, len(part.sizes)), np.int64)
     np.add.at(table, (parts[is_counted], part.numbers[order][is_counted]), 1)
     sizes = table.sum(axis=1, keepdims=True)
     cut, divided, share = _find_cut(table)
