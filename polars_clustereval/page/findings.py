@@ -208,8 +208,8 @@ def describe_clustering(
     )
     looked_at = _list_findings(source, compute, options, found)
     groups = _list_groups(tables, options)
-    if any("cut_shapes" in table["code"] for table in looked_at):
-        # Silhouettes praise round clusters, whatever shapes these cut.
+    if any(table["code"].is_in(("cut_shapes", "connected_shapes")).any() for table in looked_at):
+        # Silhouettes praise round clusters, whatever shapes these cut, and blame others.
         for title, group in groups.items():
             muted = [x._replace(reading="") if "silhouette" in x.name else x for x in group]
             groups[title] = muted
