@@ -4,6 +4,7 @@
 .read base/checks.sql
 .read base/exact.sql
 .read base/findings.sql
+.read base/parts.sql
 .read external/contingency.sql
 .read external/gradients.sql
 .read external/pair_counting.sql
@@ -51,6 +52,7 @@
 .read internal/pairwise.sql
 .read internal/distance_pairs.sql
 .read internal/nearest_neighbors.sql
+.read internal/shapes.sql
 .read internal/report.sql
 .read internal/summary.sql
 .read internal/states.sql

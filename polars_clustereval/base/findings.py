@@ -169,7 +169,9 @@ SENTENCES = {
     **dict.fromkeys(
         ("unnamed_noise_label", "noise_label", "similar_labels"), ("label {label}: ", "")
     ),
-    "close_clusters": ("clusters {cluster} and {other_cluster}: ", ""),
+    **dict.fromkeys(
+        ("close_clusters", "cut_shapes"), ("clusters {cluster} and {other_cluster}: ", "")
+    ),
 }
 ABOUT_A_CLUSTER = ("cluster {cluster}: ", "")
 

@@ -17,8 +17,7 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.frames import map_whole
-
-from .kernels.parts import Booleans, Integers, label_parts
+from polars_clustereval.base.parts import Booleans, Integers, label_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

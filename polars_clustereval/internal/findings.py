@@ -12,6 +12,7 @@ from polars_clustereval.base.exact import (
     count_as_text,
     decimals_as_text,
     decimals_below,
+    percent_as_text,
     ratio,
     widen,
     word_for,
@@ -39,6 +40,7 @@ from polars_clustereval.base.text_frame import show_whole_texts
 from .centroids import check_point_options
 from .distances import LongVectors
 from .report import internal_cluster_report
+from .shapes import N_NEIGHBORS, cluster_shapes
 from .silhouette import silhouette_clusters
 from .states import cluster_states
 from .two_passes import read_points_in_two_passes
@@ -143,6 +145,23 @@ def internal_findings(
         - close_clusters: two clusters have low silhouettes, and the center of each is the nearest
           center to that of the other. value is the larger of their mean silhouettes. Whether a
           merge helps is not computed, so compare the scores of both clusterings.
+        - cut_shapes: the clusters contradict the connected parts of the points. A part is a set of
+          points that are connected by nearest neighbors, of which each point has ten, in a sample
+          of at most 1,000 points, drawn by random_state and id. Two clusters divide a part, and the
+          first also has points of another part, each with at least 5 points, 10 % of the part and
+          10 % of its cluster. K-means does this to rings and other shapes that are not round. There
+          is one such finding per partition, of the two clusters with the most
+          points. value is the share of the sampled points that the first cluster has in the divided
+          part, and n is the number of points of the partition. Parts with less than 2 % of the
+          points do not count, and there must not be more parts than clusters. Points with ten
+          copies or more do not count, either, and there is no finding if they are more than 10 %.
+        - connected_shapes: some clusters with low silhouettes have a part almost alone (with at
+          least 95 % of the part and 95 % of the cluster), like a ring around another cluster, or
+          clusters in many dimensions. For these clusters, low_silhouette and close_clusters are not
+          reported, because silhouettes and centers say little of them. There is one such finding
+          per partition. n is the number of points of these clusters, and value is the share of
+          their sampled points in such parts. Like low_silhouette, both kinds of shapes are not
+          reported if there is a distance matrix or a dominant coordinate.
         - tiny_cluster: a cluster has less than a tenth of the average size. value is the size of
           the cluster divided by the average size.
 
@@ -192,9 +211,10 @@ def internal_findings(
     is_scaled = distance.lower() == "cosine" or weights is not None
     names = check_vector(lazy, vector, pl.lit(True), missing).names
     matrices = find_distance_matrices(points).rename(points.keys)
+    shapes = pass_arguments_to(cluster_shapes, **others)
     is_sampled, states = method == "sample", None if is_scaled else states
     ordered = findings_of_reports(
-        PointReports(counts, clusters, silhouettes, states, matrices, is_sampled, names),
+        PointReports(counts, clusters, silhouettes, states, matrices, shapes, is_sampled, names),
         by,
         noise=noise,
         noise_as=noise_as,
@@ -218,6 +238,8 @@ class PointReports(NamedTuple):
     """The result of cluster_states, or None to skip the findings on coordinates."""
     matrices: pl.LazyFrame
     """The result of find_distance_matrices."""
+    shapes: pl.LazyFrame
+    """The result of cluster_shapes."""
     is_sampled: bool = False
     """Whether the silhouettes are estimated from a sample."""
     names: tuple[str, ...] = ()
@@ -249,16 +271,16 @@ def findings_of_reports(
         findings.append(_find_zero_vectors(row_counts, by))
     is_unscaled = pl.lit(False) if reports.states is None else pl.col("places").is_not_null()
     measured = join_partitions(measured, by, reports.matrices, how="left")
-    # Silhouettes that say something of their cluster: not of a column or a point, and not of rows
-    # of distances.
-    low = measured.filter(
-        pl.col("n") > 1,
-        pl.col("upper") < LOW_SILHOUETTE,
-        ~pl.col("is_distorted"),
-        ~is_unscaled,
-        pl.col("n_square").is_null(),
+    # Clusters whose distances say something: not of a column, and not of rows of distances.
+    comparable = measured.filter(~is_unscaled, pl.col("n_square").is_null())
+    # Low silhouettes that are not those of a point.
+    uncertain = comparable.filter(
+        pl.col("n") > 1, pl.col("upper") < LOW_SILHOUETTE, ~pl.col("is_distorted")
     )
+    low = uncertain.filter(~pl.col("is_connected"))
     findings += [
+        _find_cut_shapes(comparable, by),
+        _find_connected_shapes(uncertain.filter("is_connected"), by),
         _find_low_silhouettes(low, by),
         _find_close_clusters(low, by),
         _find_far_points(measured, by),
@@ -293,16 +315,19 @@ def _join_measures(
     clusters = named.drop("centroid").with_columns(farness=farness)
     clusters = clusters.with_row_index("number")
     error = pl.col("std_error") if reports.is_sampled else pl.lit(0.0)
+    # From the same input, two engines may read the clusters as different types.
+    dtype = clusters.collect_schema()["cluster"]
     if reports.silhouettes is None:
         joined = clusters.with_columns(silhouette=pl.lit(None, pl.Float64), error=error)
     else:
-        # From the same input, two engines may read the clusters as different types.
-        dtype = clusters.collect_schema()["cluster"]
         spreads = reports.silhouettes.select(
             *by, pl.col("cluster").cast(dtype), "silhouette", error=error
         )
         joined = clusters.join(spreads, on=[*by, "cluster"], how="left", nulls_equal=True)
+    shapes = reports.shapes.with_columns(pl.col("cluster", "cut_cluster").cast(dtype))
+    joined = joined.join(shapes, on=[*by, "cluster"], how="left", nulls_equal=True)
     joined = joined.with_columns(
+        is_connected=_is_connected(),
         lower=pl.col("silhouette") - _ERRORS * pl.col("error"),
         upper=pl.col("silhouette") + _ERRORS * pl.col("error"),
         is_distorted=is_distorted(pl.col("farness")),
@@ -320,6 +345,16 @@ def farness_of(farthest: str, mean: str, *, is_squared: bool) -> pl.Expr:
 def is_distorted(farness: pl.Expr) -> pl.Expr:
     """Return whether the largest distance in a cluster of n points is above a tenth of the sum."""
     return ((farness > FAR_RATIO) & (10 * farness > pl.col("n"))).fill_null(value=False)
+
+
+def _is_connected() -> pl.Expr:
+    """Return whether the neighbors of a cluster's points are its own, by a row of cluster_shapes.
+
+    Without two parts, this says nothing.
+    """
+    n, n_own = pl.col("n_sampled"), pl.col("n_own")
+    is_own = (20 * n_own >= 19 * n) & (n > N_NEIGHBORS) & (pl.col("n_parts") > 1)
+    return is_own.fill_null(value=False)
 
 
 def silhouette_as_text(silhouette: pl.Expr, lower: pl.Expr, upper: pl.Expr) -> pl.Expr:
@@ -396,6 +431,56 @@ def _find_close_clusters(low: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
             "hardly set apart",
             _text_of(),
             _text_of("other_"),
+        ),
+    )
+
+
+def _find_cut_shapes(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the findings about clusters that contradict the connected parts of the points."""
+    return make_finding(
+        measured.filter(pl.col("cut_cluster").is_not_null()),
+        by,
+        4,
+        "cut_shapes",
+        severity="warning",
+        cluster=pl.col("cluster"),
+        other_cluster=pl.col("cut_cluster"),
+        n=pl.col("total"),
+        value=pl.col("cut_share"),
+        finding=pl.format(
+            "they divide one of the {} connected parts of the points, although the first also has "
+            "points of another part: centers do this to shapes that are not round, or if there are "
+            "too few clusters; compare the clusters of DBSCAN, HDBSCAN or single linkage, by "
+            "dunn_index or density_based_validity",
+            "n_parts",
+        ),
+    )
+
+
+def _find_connected_shapes(connected: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return a finding for each partition that has connected clusters of low silhouettes."""
+    sums = connected.group_by(*by, "n_clusters").agg(
+        pl.col("n", "n_own", "n_sampled").sum(), count=pl.len()
+    )
+    count, share = pl.col("count"), ratio(pl.col("n_own"), pl.col("n_sampled"))
+    return make_finding(
+        sums,
+        by,
+        7,
+        "connected_shapes",
+        severity="note",
+        n=pl.col("n"),
+        value=share,
+        finding=pl.format(
+            "{} of {} clusters {}, but nearest neighbors connect {} of {}, and hardly any with "
+            "other clusters: centers and silhouettes say little of clusters that are not round or "
+            "have many dimensions; judge them with dunn_index, density_based_validity and "
+            "neighborhood_report",
+            count,
+            "n_clusters",
+            word_for(count, "has a low silhouette", "have low silhouettes"),
+            percent_as_text(share),
+            word_for(count, "its points within the cluster", "their points within their cluster"),
         ),
     )
 

@@ -67,14 +67,9 @@ def _nearest_of(part: Partition, points: Points, n_neighbors: int) -> pl.DataFra
     """Return the rows of nearest_neighbors for the points of a partition, without its keys."""
     # Points in the order of their ids have numbers that break ties.
     order = part.rows.select(pl.col("id").arg_sort()).to_series().to_numpy()
-    x, n = scale_points(part.x[order], points), len(order)
-    ids, k = part.rows["id"].gather(order), min(n_neighbors, n - 1)
-    found: list[tuple[Any, ...]] = []
-    if k > 0:
-        for rows, d in distance_blocks(np.ascontiguousarray(x), x, points.distance):
-            found.append(_nearest_of_block(x, rows.start, d, points, k))
-    empty = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-    i, j, distances = (np.concatenate(parts) for parts in zip(*(found or empty), strict=True))
+    x, k = scale_points(part.x[order], points), min(n_neighbors, len(order) - 1)
+    ids = part.rows["id"].gather(order)
+    i, j, distances = find_neighbors(x, points, k)
     return pl.DataFrame(
         {
             "id": ids.gather(i),
@@ -83,6 +78,19 @@ def _nearest_of(part: Partition, points: Points, n_neighbors: int) -> pl.DataFra
             "distance": distances,
         }
     )
+
+
+def find_neighbors(x: Floats, points: Points, k: int) -> tuple[Any, ...]:
+    """Return the points i (q,), in their order, their k nearest neighbors j, and the distances.
+
+    `x` (m, d) is the result of scale_points. In a tie, the earlier point is nearer.
+    """
+    found: list[tuple[Any, ...]] = []
+    if k > 0:
+        for rows, d in distance_blocks(np.ascontiguousarray(x), x, points.distance):
+            found.append(_nearest_of_block(x, rows.start, d, points, k))
+    empty = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    return tuple(np.concatenate(parts) for parts in zip(*(found or empty), strict=True))
 
 
 def _nearest_of_block(x: Floats, start: int, d: Floats, points: Points, k: int) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.deferral import collect_now
-from polars_clustereval.base.frames import join_small
+from polars_clustereval.base.frames import aggregate_by, join_small
 
 from .kernels.distance_blocks import TargetPoints
 from .kernels.other_clusters import reduce_others
@@ -48,7 +48,7 @@ _DISTANCES_AT_ONCE = 2**20
 def _with_places(points: Points, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Return the rows with `place`, the position of each id within its partition, from 0."""
     if points.keys or points.has_user_id:
-        rows = rows.sort([*points.keys, "id"], nulls_last=True)
+        rows = rows.sort([*points.keys, "id"], nulls_last=True, maintain_order=True)
     place = pl.col("place").cast(pl.Int64)
     rows = rows.with_row_index("place")
     if not points.keys:
@@ -113,6 +113,19 @@ def draw_points(
     )
     drawn = join_small(points.kept_rows, by, flags.lazy())
     return replace(points, rows=collect_now(drawn).lazy())
+
+
+def draw_sample(points: Points, sample_size: int, random_state: int) -> pl.LazyFrame:
+    """Return the sample of each partition that mark_queries marks, with `place`.
+
+    Only rows that may be drawn are ranked.
+    """
+    keys, key = points.partition_keys, pl.col("query_key")
+    rows = _with_places(points, points.kept_rows).with_columns(query_key=_sample_key(random_state))
+    counts = aggregate_by(points.kept_rows, keys, {"n": pl.len()})
+    rows = join_small(rows, keys, counts) if keys else counts.join(rows, how="cross")
+    limit = _Draw("query", sample_size, "n", keys).limit(_MARGIN)
+    return rows.filter(key < limit).filter(_rank_by("query_key", keys) <= sample_size)
 
 
 class _Draw(NamedTuple):

@@ -53,7 +53,7 @@ _ALONE = (
     *("unnamed_noise_label", "all_singletons", "unique_labels", "fractional_labels"),
     "sparse_labels",
     *("placeholder_label", "same_partition", "dominant_coordinate", "zero_vectors"),
-    "distance_matrix",
+    *("distance_matrix", "cut_shapes", "connected_shapes"),
 )
 #: Up to this number of findings of the same kind, each gets a sentence; more are combined into one
 #: sentence.

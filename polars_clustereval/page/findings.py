@@ -25,6 +25,7 @@ from polars_clustereval.internal.findings import (
     may_be_square,
     noise_of_findings,
 )
+from polars_clustereval.internal.shapes import cluster_shapes
 
 from .answers import (
     Answer,
@@ -205,14 +206,19 @@ def describe_clustering(
         silhouette=_first_row(found, "silhouette_score"),
         by_cluster=[found[name] for name in _BY_CLUSTER if name in found],
     )
+    looked_at = _list_findings(source, compute, options, found)
     groups = _list_groups(tables, options)
+    if any(table["code"].is_in(("cut_shapes", "connected_shapes")).any() for table in looked_at):
+        # Silhouettes praise round clusters, whatever shapes these cut, and blame others.
+        for title, group in groups.items():
+            muted = [x._replace(reading="") if "silhouette" in x.name else x for x in group]
+            groups[title] = muted
     scores = {score.name: score for group in groups.values() for score in group}
     cluster_tables = _list_cluster_tables(tables)
     labeled, *_, clusters = (*cluster_tables.values(), *cluster_tables.values())
     chosen = options.chosen_metrics
     names = list_headlines(tables.external) if chosen is None else check_metrics(chosen, scores)
     headlines = [scores[name] for name in names if name in scores]
-    looked_at = _list_findings(source, compute, options, found)
     return Findings(
         title=options.title or "",
         facts=list_facts(source, options, tables),
@@ -284,6 +290,8 @@ def _list_findings(
                 silhouettes = compute(options.call(SILHOUETTES_OF_CLUSTERS, **marked))
         if distance.lower() != "cosine" and "weights" not in options.values:
             states = compute(options.call(_STATES, **marked)).lazy()
+        # Only Polars has this table.
+        shapes = replace(options.call(_SHAPES, **marked), engine="polars")
         vector = read_arguments(source, options.call(REPORTS["internal"]))["vector"]
         counts = found["internal_report"]
         # No table of the page counts zero vectors, for which exact silhouettes take linear time, or
@@ -297,6 +305,7 @@ def _list_findings(
             clusters=clusters.lazy(),
             silhouettes=None if silhouettes is None else silhouettes.lazy(),
             states=states,
+            shapes=compute(shapes).lazy(),
             matrices=pl.LazyFrame({"n_square": n_square or [None]}, {"n_square": pl.Int64}),
             is_sampled=_has_sample(options),
             names=tuple(vector) if len(vector) > 1 else (),
@@ -396,6 +405,7 @@ def _first_row(found: Mapping[str, pl.DataFrame], name: str) -> dict[str, Any] |
 #: Reports by cluster. No command has them, so the page has its own words for their columns.
 CENTROIDS = replace(REPORTS["internal"], function=internal_cluster_report)
 _STATES = replace(REPORTS["internal"], function=cluster_states)
+_SHAPES = replace(REPORTS["findings-vector"], function=cluster_shapes)
 SILHOUETTES_OF_CLUSTERS = replace(REPORTS["silhouette"], function=silhouette_clusters)
 
 

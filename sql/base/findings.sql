@@ -119,7 +119,7 @@ CREATE OR REPLACE MACRO clustereval._named_finding(
     CASE
       WHEN code IN ('split_label', 'unnamed_noise_label', 'noise_label', 'similar_labels')
         THEN 'label ' || clustereval._name_as_text(label)
-      WHEN code = 'close_clusters'
+      WHEN code IN ('close_clusters', 'cut_shapes')
         THEN 'clusters ' || clustereval._name_as_text(cluster)
           || ' and ' || clustereval._name_as_text(other_cluster)
       ELSE 'cluster ' || clustereval._name_as_text(cluster)

@@ -51,26 +51,6 @@ CREATE OR REPLACE MACRO clustereval._graph_levels(starts, arcs) AS TABLE
   FROM search
   WHERE is_front;
 
--- One row per node of the arcs: node, and part, the lowest node of its part.
-CREATE OR REPLACE MACRO clustereval._graph_parts(arcs) AS TABLE
-  WITH RECURSIVE labels USING KEY (node) AS (
-    SELECT DISTINCT from_node AS node, from_node AS part FROM query_table(arcs)
-    UNION ALL
-    (
-      WITH reached AS (
-        SELECT arc.to_node AS node, MIN(label.part) AS part
-        FROM labels AS label
-        JOIN query_table(arcs) AS arc ON arc.from_node = label.node
-        GROUP BY arc.to_node
-      )
-      SELECT reached.node, reached.part
-      FROM reached
-      JOIN recurring.labels AS known ON known.node = reached.node
-      WHERE reached.part < known.part
-    )
-  )
-  SELECT node, part FROM labels;
-
 -- A spanning forest of the arcs: the columns of _graph_levels. Most clusters have only one part,
 -- which the search from the start of the cluster covers. Only other nodes need _graph_parts, which
 -- takes longer.

@@ -228,9 +228,39 @@ CREATE OR REPLACE MACRO clustereval._silhouette_as_text(silhouette, lower, upper
     END
   );
 
+-- TRUE if the neighbors of the points of a cluster are its own, by a row of _shapes. Without two
+-- parts, this says nothing.
+CREATE OR REPLACE MACRO clustereval._is_connected(n_sampled, n_own, n_parts) AS
+  coalesce(20 * n_own >= 19 * n_sampled AND n_sampled > 10 AND n_parts > 1, FALSE);
+
+-- What to know about the low silhouettes of n_connected of n_clusters clusters (_is_connected), as
+-- text. share: that of their points in a part of their own.
+CREATE OR REPLACE MACRO clustereval._connected_as_text(n_connected, n_clusters, share) AS
+  concat(
+    n_connected, ' of ', n_clusters, ' clusters ',
+    CASE WHEN n_connected = 1 THEN 'has a low silhouette' ELSE 'have low silhouettes' END,
+    ', but nearest neighbors connect ', clustereval._percent_as_text(share), ' of ',
+    CASE
+      WHEN n_connected = 1 THEN 'its points within the cluster'
+      ELSE 'their points within their cluster'
+    END,
+    ', and hardly any with other clusters: centers and silhouettes say little of clusters that are',
+    ' not round or have many dimensions; judge them with dunn_index, density_based_validity and',
+    ' neighborhood_report'
+  );
+
+-- What to know about two clusters that contradict the connected parts of the points, as text.
+CREATE OR REPLACE MACRO clustereval._cut_as_text(n_parts) AS
+  concat(
+    'they divide one of the ', n_parts, ' connected parts of the points, although the first also',
+    ' has points of another part: centers do this to shapes that are not round, or if there are',
+    ' too few clusters; compare the clusters of DBSCAN, HDBSCAN or single linkage, by dunn_index',
+    ' or density_based_validity'
+  );
+
 -- What you should know about the clusters of points: clusters that are not well separated or have
--- few points, points far away from their center, coordinates of another scale, and rows that are
--- left out.
+-- few points, shapes that clusters cut, points far away from their center, coordinates of another
+-- scale, and rows that are left out.
 -- Examples:
 --   FROM clustereval.internal_findings(points, [x, y], cluster);
 CREATE OR REPLACE MACRO clustereval.internal_findings(
@@ -264,6 +294,9 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       random_state
     )
   ),
+  __ce_shapes AS MATERIALIZED (
+    SELECT * FROM clustereval._shapes(__ce_points, __ce_clusters, distance, p, random_state)
+  ),
   -- As singletons, noise is points and clusters, although no cluster is compared with it.
   __ce_row_counts AS MATERIALIZED (
     SELECT
@@ -285,7 +318,8 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       own.n_zero_vectors, gap.nearest, averaged.silhouette,
       averaged.silhouette - averaged.margin AS lower,
       averaged.silhouette + averaged.margin AS upper,
-      counts.total, counts.n_clusters
+      counts.total, counts.n_clusters,
+      shape.n_sampled, shape.n_own, shape.n_parts, shape.cut_share, divided.cluster AS cut_cluster
     FROM __ce_clusters AS own
     JOIN __ce_row_counts AS counts
       ON counts.partition_key IS NOT DISTINCT FROM own.partition_key
@@ -303,6 +337,8 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       FROM __ce_silhouettes
     ) AS averaged
       ON averaged.number = own.number
+    LEFT JOIN __ce_shapes AS shape ON shape.number = own.number
+    LEFT JOIN __ce_clusters AS divided ON divided.number = shape.cut_number
   ),
   __ce_distorted AS MATERIALIZED (
     SELECT *, clustereval._is_distorted(farness, n) AS is_distorted FROM __ce_measured
@@ -322,16 +358,11 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   __ce_matrices AS MATERIALIZED (
     SELECT * FROM clustereval._distance_matrices(__ce_rows, __ce_dims)
   ),
-  -- Silhouettes that say something of their cluster: not of a column or a point, and not of rows of
-  -- distances.
-  __ce_low AS (
-    SELECT
-      *,
-      upper < 0 AS is_negative,
-      SUM(CASE WHEN upper < 0 THEN n ELSE 0 END) OVER (PARTITION BY partition_key) AS n_negative
+  -- Clusters whose distances say something: not of a column, and not of rows of distances.
+  __ce_comparable AS MATERIALIZED (
+    SELECT *, clustereval._is_connected(n_sampled, n_own, n_parts) AS is_connected
     FROM __ce_distorted
-    WHERE n > 1 AND upper < clustereval._low_silhouette() AND NOT is_distorted
-      AND NOT EXISTS (
+    WHERE NOT EXISTS (
         FROM __ce_dominant AS one
         WHERE one.partition_key IS NOT DISTINCT FROM __ce_distorted.partition_key
       )
@@ -339,6 +370,20 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
         FROM __ce_matrices AS one
         WHERE one.partition_key IS NOT DISTINCT FROM __ce_distorted.partition_key
       )
+  ),
+  -- Low silhouettes that are not those of a point.
+  __ce_uncertain AS (
+    SELECT *
+    FROM __ce_comparable
+    WHERE n > 1 AND upper < clustereval._low_silhouette() AND NOT is_distorted
+  ),
+  __ce_low AS (
+    SELECT
+      *,
+      upper < 0 AS is_negative,
+      SUM(CASE WHEN upper < 0 THEN n ELSE 0 END) OVER (PARTITION BY partition_key) AS n_negative
+    FROM __ce_uncertain
+    WHERE NOT is_connected
   ),
   __ce_columns AS (
     SELECT
@@ -398,6 +443,20 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       )
     FROM __ce_distorted
     WHERE farness > clustereval._far_ratio()
+    UNION ALL
+    SELECT
+      partition_key, 4, 'warning', 'cut_shapes', cluster_key, cut_cluster, NULL, total, cut_share,
+      clustereval._cut_as_text(n_parts)
+    FROM __ce_comparable
+    WHERE cut_cluster IS NOT NULL
+    UNION ALL
+    SELECT
+      partition_key, 7, 'note', 'connected_shapes', NULL, NULL, NULL, CAST(SUM(n) AS BIGINT),
+      SUM(n_own) / SUM(n_sampled),
+      clustereval._connected_as_text(COUNT(*), n_clusters, SUM(n_own) / SUM(n_sampled))
+    FROM __ce_uncertain
+    WHERE is_connected
+    GROUP BY partition_key, n_clusters
     UNION ALL
     SELECT
       partition_key, 5,

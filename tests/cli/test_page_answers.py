@@ -571,3 +571,24 @@ def test_a_partition_column_that_is_not_there(
     columns = ("--label", "label", "--cluster", "cluster", "--partition-by", "regio")
     words = "partition_by: column 'regio' not found; did you mean 'region'?"
     assert words in fail("report", write_points(regions()), *columns)
+
+
+def test_silhouettes_of_shapes_that_are_not_round_have_no_reading(
+    run: Run, write_points: Callable[[pl.DataFrame], Path]
+) -> None:
+    """By ring, they would have no substantial structure. By half, they are 0.28."""
+    angles = 2 * np.pi * np.arange(200) / 200
+    ring = np.column_stack([np.cos(angles), np.sin(angles)])
+    points = pl.DataFrame(np.vstack([ring, 4 * ring]), ["x", "y"])
+    points = points.with_columns(part=pl.int_range(400) % 2, id=pl.int_range(400))
+    codes = {}
+    for of, cluster in (("ring", np.repeat([0, 1], 200)), ("half", points["x"] > points["y"] / 7)):
+        path = write_points(points.with_columns(cluster=pl.Series(cluster)))
+        for more in ([], ["--engine", "polars"], ["--partition-by", "part"], ["--id", "id"]):
+            options = ("--vector", "x,y", "--cluster", "cluster", *more)
+            text = run("report", path, *options)
+            assert "Kaufman" not in text
+            codes[of] = ("divide one of the 2 connected" in text, "neighbors connect" in text)
+            assert codes[of] == (of == "half", of == "ring")
+        found = run("findings", path, "--vector", "x,y", "--cluster", "cluster")
+        assert ("divide one of" in found) == (of == "half")

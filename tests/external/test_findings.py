@@ -68,6 +68,7 @@ def bare(row: Row) -> Row:
         "noise_label": of_label,
         "similar_labels": of_label,
         "close_clusters": (f"clusters {cluster} and {other}: ", ""),
+        "cut_shapes": (f"clusters {cluster} and {other}: ", ""),
         "low_silhouette": (f"cluster {cluster}: ", f"; the nearest center is that of {other}"),
     }.get(row["code"], ("" if cluster is None else f"cluster {cluster}: ", ""))
     words = row["finding"].lower()

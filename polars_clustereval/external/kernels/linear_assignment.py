@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polars_clustereval.base.parts import Booleans, Integers, label_parts
 from polars_clustereval.errors import ClusterEvalError
-
-from .parts import Booleans, Integers, label_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from .parts import Integers
+    from polars_clustereval.base.parts import Integers
 
 _EDGES_PER_BLOCK = 1 << 18
 # What takes the place of the label of a component with several labels.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from .parts import Booleans, Integers
+    from polars_clustereval.base.parts import Booleans, Integers
 
 Floats = NDArray[np.float64]
 

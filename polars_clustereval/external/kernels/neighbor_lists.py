@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .parts import find_roots, join_parts
+from polars_clustereval.base.parts import find_roots, join_parts
 
 if TYPE_CHECKING:
-    from .parts import Integers
+    from polars_clustereval.base.parts import Integers
 
 Floats = NDArray[np.float64]
 Nodes = NDArray[np.uint32]

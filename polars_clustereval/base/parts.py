@@ -1,4 +1,4 @@
-"""Finds the connected parts of a graph with m links and n nodes, which are numbered from 0."""
+"""parts: the connected parts of a graph with m links and n nodes, which are numbered from 0."""
 
 from __future__ import annotations
 
