@@ -122,7 +122,13 @@ SWEPT_SILHOUETTES = _silhouettes(
 #: The largest and the smallest distances of points, within and between clusters.
 EXTREME_DISTANCES = (Growth("nnd", {"duckdb": 0.01, "polars": 0.005}, remark=_OVERLAP),)
 #: The distances of all pairs within a cluster, twice, and of some pairs of two clusters.
-DENSITY_TREES = (Growth("nsd", {"polars": 2.0}),)
+DENSITY_TREES = (
+    Growth(
+        "nsd",
+        {"polars": 2.0},
+        remark="With fewer than ten coordinates, the time hardly depends on their number.",
+    ),
+)
 #: Sums of the distances of all pairs, if the user asks for them.
 GENERALIZED_DISTANCES = (
     Growth(

@@ -73,7 +73,7 @@ def test_every_parameter_is_an_option(name: str) -> None:
 
 def test_every_report_of_rows_is_called() -> None:
     of_rows = [x for x in COMMANDS.values() if len(x[0].inputs) == 1]
-    assert {reports[0].name for reports in of_rows} == {*CALLS, "compare", "stability"}
+    assert {x[0].name for x in of_rows} == {*CALLS, "compare", "density", "stability"}
 
 
 REFERENCE = (EXAMPLES.parent / "docs" / "reference.md").read_text(encoding="utf-8")

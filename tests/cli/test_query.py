@@ -170,6 +170,14 @@ def test_a_dialect_without_a_test_is_noted(noted: Noted) -> None:
             ("sql", "matching_report", *CALL[2:], "--dialect", "spark"),
             "name: expected one of affected",
         ),
+        (
+            ("sql", "suspicious_links", *CALL[2:], "--dialect", "spark"),
+            "got suspicious_links, which it cannot because a query cannot hold the search; call ce.",
+        ),
+        (
+            ("sql", "density_based_validity", *CALL[2:], "--dialect", "spark"),
+            "because a query cannot hold the trees; call ce.density_based_validity in Python",
+        ),
         ((*CALL, "--dialect", "spark", "--id", "i"), "id: not a parameter of external_report"),
     ],
 )

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
+from polars_clustereval.catalogue import entries, show_range
 from tests.support import registry
 from tests.support.engines import fails, make
 from tests.support.point_engines import assert_points, call
@@ -40,6 +41,12 @@ def rows_of(table: str, frame: pl.DataFrame, **options: Any) -> list[Row]:
 
 def test_the_tables_are_known() -> None:
     assert {*TABLES} == {"density_based_validity", "density_based_validity_clusters"}
+
+
+def test_the_docstring_has_the_range_of_the_catalogue() -> None:
+    name = "density_based_validity"
+    text = " ".join((getattr(ce, name).__doc__ or "").split())
+    assert f"Range {show_range(entries()[name])}." in text
 
 
 @pytest.mark.parametrize("table", TABLES)
