@@ -16,6 +16,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, make_blobs, make_circles, make_moons
 from sklearn.metrics import silhouette_samples as sklearn_silhouettes
 
+from polars_clustereval.internal.shapes import cluster_shapes
 from tests.external.test_findings import bare
 from tests.support.compare import is_near
 from tests.support.engines import ENGINES, Engine, make
@@ -189,6 +190,7 @@ def test_overlapping_clusters_keep_their_findings(engine: Engine, load: Any) -> 
         ([[90, 10], [0, 91]], None),  # less than 10 % of the cluster
         ([[860, 100], [0, 20]], (1, 0, 100 / 980)),
         ([[860, 100], [0, 19]], None),  # a part with less than 2 % of the points
+        ([[700, 100, 0], [0, 100, 0], [0, 0, 12]], (1, 0, 100 / 912)),  # a tiny part
         ([[50, 50], [0, 100], [100, 0]], None),  # more parts than clusters
         ([[50, 50, 0], [0, 100, 0], [0, 0, 50]], (1, 0, 0.2)),
         ([[30, 20, 50], [100, 0, 0], [0, 100, 0]], (0, 2, 0.1)),  # the other one that has the most
@@ -200,7 +202,8 @@ def test_the_limits_of_a_cut(engine: Engine, table: list[list[int]], cut: Any) -
     assert [(row["cluster"], row["other_cluster"]) for row in rows] == ([cut[:2]] if cut else [])
     if cut:
         assert is_near(rows[0]["value"], cut[2])
-        assert rows[0]["finding"] == CUT.format(len(table))
+        n_parts = sum(50 * sum(counts) >= sum(map(sum, table)) for counts in table)
+        assert rows[0]["finding"] == CUT.format(n_parts)
 
 
 @pytest.mark.parametrize(("n_wrong", "codes"), [(10, ["connected_shapes"]), (11, [])])
@@ -519,3 +522,5 @@ def test_invalid_points_have_the_error_of_all_rows(engine: Engine) -> None:
     frame = large_rings(4000).with_columns(x=bad)
     with pytest.raises(Exception, match="1000 rows"):
         call(engine, "internal_findings", frame, XY)
+    # The table of shapes is not the one that raises it.
+    assert cluster_shapes(frame, XY, "cluster").collect().height == 2
