@@ -1,7 +1,8 @@
 """shapes: the connected parts of sampled points, and the clusters that agree with them or not.
 
-Each point of a sample is joined with its nearest neighbors in the sample, and a part is a set of
-points that are connected by such links. Unlike distances to centers, parts tell rings from chains.
+Points of a sample are linked if each is among the nearest neighbors of the other in the sample, and
+a part is a set of points that links connect. Unlike distances to centers, parts tell rings from
+chains. Scattered points are no neighbors of dense ones, so they do not join parts.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from .vectors import Missing, Vector
 
 #: The largest number of points in the sample of a partition, and of neighbors of each of them.
-SAMPLE_SIZE, N_NEIGHBORS = 1000, 10
+SAMPLE_SIZE, N_NEIGHBORS = 1000, 15
 
 
 @keep_arguments
@@ -87,7 +88,9 @@ def _judge_clusters(part: Partition, points: Points, schema: pl.Schema) -> pl.Da
     if len(order) <= 2 * N_NEIGHBORS:
         return schema.to_frame()
     i, j, d = find_neighbors(scale_points(part.x[order], points), points, N_NEIGHBORS)
-    _, parts = np.unique(label_parts(i, j, len(order)), return_inverse=True)
+    is_mutual = np.isin(i * len(order) + j, j * len(order) + i)
+    labels = label_parts(i[is_mutual], j[is_mutual], len(order))
+    _, parts = np.unique(labels, return_inverse=True)
     # Copies of a point that have no other neighbors are a part, whatever is next to them.
     is_counted = d[N_NEIGHBORS - 1 :: N_NEIGHBORS] > 0
     is_counted &= 10 * is_counted.sum() >= 9 * len(order)

@@ -231,7 +231,7 @@ CREATE OR REPLACE MACRO clustereval._silhouette_as_text(silhouette, lower, upper
 -- TRUE if the neighbors of the points of a cluster are its own, by a row of _shapes. Without two
 -- parts, this says nothing.
 CREATE OR REPLACE MACRO clustereval._is_connected(n_sampled, n_own, n_parts) AS
-  coalesce(20 * n_own >= 19 * n_sampled AND n_sampled > 10 AND n_parts > 1, FALSE);
+  coalesce(20 * n_own >= 19 * n_sampled AND n_sampled > 15 AND n_parts > 1, FALSE);
 
 -- What to know about the low silhouettes of n_connected of n_clusters clusters (_is_connected), as
 -- text. share: that of their points in a part of their own.

@@ -1,8 +1,8 @@
 -- shapes: the connected parts of sampled points, and the clusters that agree with them or not.
 --
--- Each point of a sample is joined with its nearest neighbors in the sample, and a part is a set of
--- points that are connected by such links. Unlike distances to centers, parts tell rings from
--- chains.
+-- Points of a sample are linked if each is among the nearest neighbors of the other in the sample,
+-- and a part is a set of points that links connect. Unlike distances to centers, parts tell rings
+-- from chains. Scattered points are no neighbors of dense ones, so they do not join parts.
 
 -- One row per cluster with sampled points: number; n_sampled, its points in parts, and n_own, those
 -- in the largest part that is all but its own; n_parts, the parts of its partition that are not
@@ -23,8 +23,8 @@ CREATE OR REPLACE MACRO clustereval._shapes(
         place.place % 2147483647, CAST(random_state AS BIGINT) % 2147483647
       ) AS key
     FROM clustereval._id_places(ids) AS place
-    -- Two parts have more than 20 points.
-    JOIN query_table(clusters) AS own ON own.number = place.number AND own.total > 20
+    -- Two parts have more than 30 points.
+    JOIN query_table(clusters) AS own ON own.number = place.number AND own.total > 30
   ),
   ranked AS (
     SELECT
@@ -45,12 +45,15 @@ CREATE OR REPLACE MACRO clustereval._shapes(
   ),
   neighbors AS MATERIALIZED (
     SELECT row_no, found['row_no'] AS other_row_no, found['distance'] AS d
-    FROM clustereval._nearest_points(drawn, distance, p, 10)
+    FROM clustereval._nearest_points(drawn, distance, p, 15)
   ),
   arcs AS MATERIALIZED (
-    SELECT row_no AS from_node, other_row_no AS to_node FROM neighbors
+    SELECT one.row_no AS from_node, one.other_row_no AS to_node
+    FROM neighbors AS one
+    JOIN neighbors AS other
+      ON other.row_no = one.other_row_no AND other.other_row_no = one.row_no
     UNION ALL
-    SELECT other_row_no, row_no FROM neighbors
+    SELECT row_no, row_no FROM drawn
   ),
   -- Copies of a point that have no other neighbors are a part, whatever is next to them.
   cells AS (

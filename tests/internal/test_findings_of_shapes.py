@@ -287,13 +287,14 @@ def test_noise_and_shapes(engine: Engine) -> None:
 
 
 def parts_of(points: np.ndarray, metric: str, **options: Any) -> np.ndarray:
-    """The components of the graph of ten nearest neighbors, in which rows break ties."""
+    """The components of the graph of mutual nearest neighbors, in which rows break ties."""
     n = len(points)
     d = np.round(cdist(points, points, metric, **options), 10)
     np.fill_diagonal(d, np.inf)
-    order = np.argsort(d, axis=1, kind="stable")[:, : min(10, n - 1)]
-    links = coo_matrix((np.ones(order.size), (np.arange(n).repeat(order.shape[1]), order.ravel())))
-    links.resize(n, n)
+    order = np.argsort(d, axis=1, kind="stable")[:, : min(15, n - 1)]
+    links = np.zeros((n, n), dtype=bool)
+    np.put_along_axis(links, order, True, axis=1)
+    links &= links.T
     return np.asarray(connected_components(links, directed=False)[1])
 
 
