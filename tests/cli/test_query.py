@@ -172,7 +172,7 @@ def test_a_dialect_without_a_test_is_noted(noted: Noted) -> None:
         ),
         (
             ("sql", "suspicious_links", *CALL[2:], "--dialect", "spark"),
-            "got suspicious_links, which it cannot because a query cannot hold the search; call ce.",
+            "got suspicious_links, which it cannot because a query cannot hold the search; call",
         ),
         (
             ("sql", "density_based_validity", *CALL[2:], "--dialect", "spark"),

@@ -124,7 +124,6 @@ _GRAPH_LINKS = replace(
     variant="links",
     function=suspicious_links,
     description="the places where the clusters of a graph could be cut",
-    has_macro=False,
     no_rows="",
     meanings=explain(
         {

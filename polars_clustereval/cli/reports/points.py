@@ -284,7 +284,6 @@ _VALIDITY = Report(
     row_counts=("n", "n_dropped"),
     no_rows="no rows",
     engine="polars",
-    has_macro=False,
     heading=(("cluster", "distance"), ("vector",)),
     meanings=_POINT_COUNTS | look_up("density_based_validity"),
     titles={"n": "counts", "density_based_validity": "from -1 to 1"},

@@ -7,6 +7,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polars_clustereval import catalogue
+from polars_clustereval.base.tables import declared_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -90,8 +91,6 @@ class Report:
     options: Mapping[str, str] = field(default_factory=dict)
     #: The engine that is faster for this report. Polars can use numpy for distances between points.
     engine: str = "duckdb"
-    #: Whether there is an SQL macro, so that DuckDB can compute the report.
-    has_macro: bool = True
     #: The tables that the function takes, in the order of its parameters.
     inputs: tuple[Input, ...] = _ROWS
     #: The function of plots that draws the rows for the option --plot, or '' without this option.
@@ -139,6 +138,11 @@ class Report:
     #: A function that returns the recommendations of the report, given its rows and its partition
     #: columns.
     recommend: Callable[[pl.DataFrame, list[str]], pl.DataFrame] | None = None
+
+    @property
+    def has_macro(self) -> bool:
+        """Whether there is an SQL macro, so that DuckDB can compute the report."""
+        return declared_tables()[self.function.__name__].has_macro
 
     @property
     def name(self) -> str:
