@@ -145,16 +145,16 @@ def internal_findings(
         - close_clusters: two clusters have low silhouettes, and the center of each is the nearest
           center to that of the other. value is the larger of their mean silhouettes. Whether a
           merge helps is not computed, so compare the scores of both clusterings.
-        - cut_shapes: the clusters contradict the connected parts of the points. A part is a set of
-          points that are connected by nearest neighbors, of which each point has ten, in a sample
-          of at most 1,000 points, drawn by random_state and id. Two clusters divide a part, and the
-          first also has points of another part, each with at least 5 points, 10 % of the part and
-          10 % of its cluster. K-means does this to rings and other shapes that are not round. There
-          is one such finding per partition, of the two clusters with the most
+        - cut_shapes: the clusters contradict the connected parts of the points. Two points are linked
+          if each is among the 15 nearest of the other, in a sample of at most 1,000 points, drawn
+          by random_state and id, and a part is a set of points that links connect. Two clusters
+          divide a part, and the first also has points of another part, each with at least 5 points,
+          10 % of the part and 10 % of its cluster. K-means does this to rings and other shapes that
+          are not round. There is one such finding per partition, of the two clusters with the most
           points. value is the share of the sampled points that the first cluster has in the divided
           part, and n is the number of points of the partition. Parts with less than 2 % of the
-          points do not count, and there must not be more parts than clusters. Points with ten
-          copies or more do not count, either, and there is no finding if they are more than 10 %.
+          points do not count, and there must not be more parts than clusters. Points with 15 copies
+          or more do not count, either, and there is no finding if they are more than 10 %.
         - connected_shapes: some clusters with low silhouettes have a part almost alone (with at
           least 95 % of the part and 95 % of the cluster), like a ring around another cluster, or
           clusters in many dimensions. For these clusters, low_silhouette and close_clusters are not

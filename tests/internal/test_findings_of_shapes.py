@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
@@ -160,12 +159,25 @@ def test_round_clusters_cut_no_shapes(spread: float, dims: int) -> None:
             assert not {row["code"] for row in rows} & {*SHAPES}
 
 
+def test_scattered_points_join_no_shapes(engine: Engine) -> None:
+    """Of 1,000 points, 50 are between the rings and around them."""
+    rng = np.random.default_rng(3)
+    points, circle = make_circles(950, noise=0.03, factor=0.5, random_state=0)
+    points = np.vstack([points, rng.uniform(-1.5, 1.5, (50, 2))])
+    half = frame_of(points, (points[:, 0] > 0).astype(int))
+    assert [x[0] for x in briefly(found(engine, half))] == ["cut_shapes"]
+    noisy = frame_of(points, [*circle.tolist(), *[-1] * 50])
+    codes = [x[0] for x in briefly(found(engine, noisy, noise=-1, noise_as="drop"))]
+    assert "connected_shapes" in codes
+    assert not {"cut_shapes", "low_silhouette"} & {*codes}
+
+
 @pytest.mark.parametrize("load", [load_iris, load_digits])
 def test_overlapping_clusters_keep_their_findings(engine: Engine, load: Any) -> None:
-    """Neighbors of digits are 95 % of the same digit, but they connect all digits."""
+    """Neighbors of digits are 95 % of the same digit, but they connect most digits."""
     points, truth = load(return_X_y=True)
     frame = pl.DataFrame({"vector": points, "cluster": truth})
-    for k in (0, 2):
+    for k in (0, len(set(truth))):
         labels = KMeans(k, n_init=1, random_state=0).fit_predict(points) if k else truth
         rows = found(engine, frame.with_columns(cluster=pl.Series(labels)), "vector")
         means = [sklearn_silhouettes(points, labels)[labels == x].mean() for x in set(labels)]
@@ -228,7 +240,7 @@ def test_a_cluster_of_several_parts_is_not_connected(engine: Engine) -> None:
 
 
 def test_copies_of_points_are_no_shapes(engine: Engine) -> None:
-    """Eleven copies are the neighbors of each other, whatever is next to them."""
+    """Sixteen copies are the neighbors of each other, whatever is next to them."""
     rng = np.random.default_rng(0)
     grid = rng.integers(0, 4, (800, 2)).astype(float)
     for cluster in (rng.integers(0, 2, 800), grid[:, 0] > 1, grid.sum(axis=1) % 2):
@@ -246,10 +258,10 @@ def test_copies_of_points_are_no_shapes(engine: Engine) -> None:
 
 
 def test_few_points_have_no_shapes(engine: Engine) -> None:
-    for n in (0, 1, 2, 5, 11, 20):
+    for n in (0, 1, 2, 5, 16, 30):
         assert not {x[0] for x in briefly(found(engine, HALVES.head(n)))} & {*SHAPES}
-    assert not {x[0] for x in briefly(found(engine, chains([[5, 5], [5, 5]])))} & {*SHAPES}
-    assert ("cut_shapes", 0, 1) in briefly(found(engine, chains([[6, 5], [5, 6]])))
+    assert not {x[0] for x in briefly(found(engine, chains([[8, 8], [7, 7]])))} & {*SHAPES}
+    assert ("cut_shapes", 0, 1) in briefly(found(engine, chains([[8, 8], [8, 7]])))
 
 
 # ----------------------------------------------------------------------------------------------
@@ -431,7 +443,7 @@ def test_the_sample_is_that_of_silhouettes(engine: Engine, identified: bool) -> 
         parts = parts_of(sample.select(XY).to_numpy(), "euclidean")
         [row] = [x for x in found(engine, frame, **options) if x["code"] == "cut_shapes"]
         cells = sample.with_columns(part=pl.Series(parts)).group_by("part", "cluster").len()
-        assert cells.height == 4
+        assert cells.filter(pl.col("len") > 1).height == 4
         assert is_near(row["value"], cells["len"].max() / 1000)
         assert row["n"] == 20_000
         values.add(row["value"])
