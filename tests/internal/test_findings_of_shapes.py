@@ -183,13 +183,14 @@ def test_overlapping_clusters_keep_their_findings(engine: Engine, load: Any) -> 
         ([[100, 0], [0, 100]], None),
         ([[100, 100]], None),  # one part
         ([[50, 0, 50], [0, 100, 0]], None),  # a part is divided, and nothing joined
+        ([[100, 0, 0], [100, 0, 0], [0, 50, 50]], None),  # by other clusters
         ([[45, 5], [5, 45]], (0, 1, 0.45)),
         ([[46, 4], [4, 46]], None),  # too few points
         ([[90, 10], [0, 90]], (1, 0, 10 / 190)),
-        ([[91, 9], [0, 80]], None),  # less than 10 % of the part
+        ([[181, 19], [0, 100]], None),  # less than 10 % of the part
         ([[90, 10], [0, 91]], None),  # less than 10 % of the cluster
-        ([[860, 100], [0, 20]], (1, 0, 100 / 980)),
-        ([[860, 100], [0, 19]], None),  # a part with less than 2 % of the points
+        ([[880, 100], [0, 20]], (1, 0, 0.1)),
+        ([[881, 100], [0, 19]], None),  # a part with less than 2 % of the points
         ([[700, 100, 0], [0, 100, 0], [0, 0, 12]], (1, 0, 100 / 912)),  # a tiny part
         ([[50, 50], [0, 100], [100, 0]], None),  # more parts than clusters
         ([[50, 50, 0], [0, 100, 0], [0, 0, 50]], (1, 0, 0.2)),
@@ -225,6 +226,13 @@ def test_a_cluster_of_several_parts_is_not_connected(engine: Engine) -> None:
     points = np.vstack([ring(1), ring(4), ring(16)])
     rows = found(engine, frame_of(points, np.repeat([0, 1, 0], 200)))
     assert briefly(rows) == [("low_silhouette", 0, 1)]
+
+
+def test_nearly_all_points_of_one_part_are_not_connected(engine: Engine) -> None:
+    """A single part says nothing of the cluster that has 96 % of it."""
+    rows = found(engine, frame_of(ring(4), (np.arange(200) % 25 == 0).astype(int)))
+    assert "low_silhouette" in [row["code"] for row in rows if row["cluster"] == 0]
+    assert not {row["code"] for row in rows} & {*SHAPES}
 
 
 def test_copies_of_points_are_no_shapes(engine: Engine) -> None:
