@@ -210,12 +210,10 @@ def test_the_limits_of_a_cut(engine: Engine, table: list[list[int]], cut: Any) -
 @pytest.mark.parametrize(("n_wrong", "codes"), [(10, ["connected_shapes"]), (11, [])])
 def test_the_limits_of_a_connected_cluster(engine: Engine, n_wrong: int, codes: Any) -> None:
     """Of the outer ring, at least 95 % are in the cluster, and at least 95 % of the cluster."""
-    places = pl.int_range(pl.len())
-    of_ring = [(places >= 200) & (places < 200 + n_wrong), 0], [places < n_wrong, 1]
-    for is_wrong, cluster in of_ring:
-        frame = RINGS.with_columns(
-            cluster=pl.when(is_wrong).then(cluster).otherwise("cluster").cast(pl.Int64)
-        )
+    for n, wrong in ((200, slice(200, 200 + n_wrong)), (190, slice(0, n_wrong))):
+        cluster = np.repeat([0, 1], [200, n])
+        cluster[wrong] = 1 - cluster[wrong]
+        frame = frame_of(np.vstack([ring(1), ring(4, n)]), cluster)
         rows = found(engine, frame)
         assert [row["code"] for row in rows if row["code"] in SHAPES] == codes
         assert ("low_silhouette" in [row["code"] for row in rows]) == (not codes)
