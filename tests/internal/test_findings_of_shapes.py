@@ -207,6 +207,17 @@ def test_the_limits_of_a_cut(engine: Engine, table: list[list[int]], cut: Any) -
         assert rows[0]["finding"] == CUT.format(n_parts)
 
 
+def test_links_to_ten_neighbors_in_both_directions(engine: Engine) -> None:
+    """A line of ten points is linked with the next one, and a far point with its neighbors."""
+    [row] = [x for x in found(engine, chains([[5, 5], [5, 5], [20, 20]])) if x["code"] in SHAPES]
+    assert (row["code"], row["finding"]) == ("cut_shapes", CUT.format(2))
+    assert is_near(row["value"], 1 / 3)
+    far = pl.DataFrame({"x": [5.0, 5.0, -5.0, -5.0], "y": [4.0, -4.0] * 2, "cluster": [0, 0, 1, 1]})
+    [row] = [x for x in found(engine, pl.concat([HALVES, far])) if x["code"] in SHAPES]
+    assert row["code"] == "cut_shapes"
+    assert is_near(row["value"], 102 / 404)
+
+
 @pytest.mark.parametrize(("n_wrong", "codes"), [(10, ["connected_shapes"]), (11, [])])
 def test_the_limits_of_a_connected_cluster(engine: Engine, n_wrong: int, codes: Any) -> None:
     """Of the outer ring, at least 95 % are in the cluster, and at least 95 % of the cluster."""
@@ -399,8 +410,9 @@ def test_parts_are_those_of_scipy(name: str, distance: str) -> None:
 def test_the_engines_find_the_same(seed: int, n: int) -> None:
     """Coordinates with one decimal have ties and copies."""
     points, cluster = scattered(seed, n)
-    frame = frame_of(points.round(1), cluster)
-    rows = [found(make(name), frame) for name in ENGINES]
+    ids = np.random.default_rng(seed).permutation(3 * n)
+    frame = frame_of(points.round(1), cluster).with_columns(id=pl.Series(ids))
+    rows = [found(make(name), frame, id="id") for name in ENGINES]
     for others in rows[1:]:
         assert_alike(rows[0], others)
 
