@@ -195,13 +195,14 @@ def test_overlapping_clusters_keep_their_findings(engine: Engine, load: Any) -> 
         ([[100, 0], [0, 100]], None),
         ([[100, 100]], None),  # one part
         ([[50, 0, 50], [0, 100, 0]], None),  # a part is divided, and nothing joined
+        ([[100, 0, 0], [100, 0, 0], [0, 50, 50]], None),  # by other clusters
         ([[45, 5], [5, 45]], (0, 1, 0.45)),
         ([[46, 4], [4, 46]], None),  # too few points
         ([[90, 10], [0, 90]], (1, 0, 10 / 190)),
-        ([[91, 9], [0, 80]], None),  # less than 10 % of the part
+        ([[181, 19], [0, 100]], None),  # less than 10 % of the part
         ([[90, 10], [0, 91]], None),  # less than 10 % of the cluster
-        ([[860, 100], [0, 20]], (1, 0, 100 / 980)),
-        ([[860, 100], [0, 19]], None),  # a part with less than 2 % of the points
+        ([[880, 100], [0, 20]], (1, 0, 0.1)),
+        ([[881, 100], [0, 19]], None),  # a part with less than 2 % of the points
         ([[700, 100, 0], [0, 100, 0], [0, 0, 12]], (1, 0, 100 / 912)),  # a tiny part
         ([[50, 50], [0, 100], [100, 0]], None),  # more parts than clusters
         ([[50, 50, 0], [0, 100, 0], [0, 0, 50]], (1, 0, 0.2)),
@@ -218,15 +219,24 @@ def test_the_limits_of_a_cut(engine: Engine, table: list[list[int]], cut: Any) -
         assert rows[0]["finding"] == CUT.format(n_parts)
 
 
+def test_links_to_ten_neighbors_in_both_directions(engine: Engine) -> None:
+    """A line of ten points is linked with the next one, and a far point with its neighbors."""
+    [row] = [x for x in found(engine, chains([[5, 5], [5, 5], [20, 20]])) if x["code"] in SHAPES]
+    assert (row["code"], row["finding"]) == ("cut_shapes", CUT.format(2))
+    assert is_near(row["value"], 1 / 3)
+    far = pl.DataFrame({"x": [5.0, 5.0, -5.0, -5.0], "y": [4.0, -4.0] * 2, "cluster": [0, 0, 1, 1]})
+    [row] = [x for x in found(engine, pl.concat([HALVES, far])) if x["code"] in SHAPES]
+    assert row["code"] == "cut_shapes"
+    assert is_near(row["value"], 102 / 404)
+
+
 @pytest.mark.parametrize(("n_wrong", "codes"), [(10, ["connected_shapes"]), (11, [])])
 def test_the_limits_of_a_connected_cluster(engine: Engine, n_wrong: int, codes: Any) -> None:
     """Of the outer ring, at least 95 % are in the cluster, and at least 95 % of the cluster."""
-    places = pl.int_range(pl.len())
-    of_ring = [(places >= 200) & (places < 200 + n_wrong), 0], [places < n_wrong, 1]
-    for is_wrong, cluster in of_ring:
-        frame = RINGS.with_columns(
-            cluster=pl.when(is_wrong).then(cluster).otherwise("cluster").cast(pl.Int64)
-        )
+    for n, wrong in ((200, slice(200, 200 + n_wrong)), (190, slice(0, n_wrong))):
+        cluster = np.repeat([0, 1], [200, n])
+        cluster[wrong] = 1 - cluster[wrong]
+        frame = frame_of(np.vstack([ring(1), ring(4, n)]), cluster)
         rows = found(engine, frame)
         assert [row["code"] for row in rows if row["code"] in SHAPES] == codes
         assert ("low_silhouette" in [row["code"] for row in rows]) == (not codes)
@@ -237,6 +247,13 @@ def test_a_cluster_of_several_parts_is_not_connected(engine: Engine) -> None:
     points = np.vstack([ring(1), ring(4), ring(16)])
     rows = found(engine, frame_of(points, np.repeat([0, 1, 0], 200)))
     assert briefly(rows) == [("low_silhouette", 0, 1)]
+
+
+def test_nearly_all_points_of_one_part_are_not_connected(engine: Engine) -> None:
+    """A single part says nothing of the cluster that has 96 % of it."""
+    rows = found(engine, frame_of(ring(4), (np.arange(200) % 25 == 0).astype(int)))
+    assert "low_silhouette" in [row["code"] for row in rows if row["cluster"] == 0]
+    assert not {row["code"] for row in rows} & {*SHAPES}
 
 
 def test_copies_of_points_are_no_shapes(engine: Engine) -> None:
@@ -406,8 +423,9 @@ def test_parts_are_those_of_scipy(name: str, distance: str) -> None:
 def test_the_engines_find_the_same(seed: int, n: int) -> None:
     """Coordinates with one decimal have ties and copies."""
     points, cluster = scattered(seed, n)
-    frame = frame_of(points.round(1), cluster)
-    rows = [found(make(name), frame) for name in ENGINES]
+    ids = np.random.default_rng(seed).permutation(3 * n)
+    frame = frame_of(points.round(1), cluster).with_columns(id=pl.Series(ids))
+    rows = [found(make(name), frame, id="id") for name in ENGINES]
     for others in rows[1:]:
         assert_alike(rows[0], others)
 
