@@ -219,15 +219,15 @@ def test_the_limits_of_a_cut(engine: Engine, table: list[list[int]], cut: Any) -
         assert rows[0]["finding"] == CUT.format(n_parts)
 
 
-def test_links_to_ten_neighbors_in_both_directions(engine: Engine) -> None:
-    """A line of ten points is linked with the next one, and a far point with its neighbors."""
-    [row] = [x for x in found(engine, chains([[5, 5], [5, 5], [20, 20]])) if x["code"] in SHAPES]
+def test_links_are_mutual(engine: Engine) -> None:
+    """A line of 15 points is no neighbor of the next one, nor are far points of the rings."""
+    [row] = [x for x in found(engine, chains([[8, 7], [20, 20]])) if x["code"] in SHAPES]
     assert (row["code"], row["finding"]) == ("cut_shapes", CUT.format(2))
-    assert is_near(row["value"], 1 / 3)
+    assert is_near(row["value"], 20 / 55)
     far = pl.DataFrame({"x": [5.0, 5.0, -5.0, -5.0], "y": [4.0, -4.0] * 2, "cluster": [0, 0, 1, 1]})
     [row] = [x for x in found(engine, pl.concat([HALVES, far])) if x["code"] in SHAPES]
     assert row["code"] == "cut_shapes"
-    assert is_near(row["value"], 102 / 404)
+    assert is_near(row["value"], 100 / 404)
 
 
 @pytest.mark.parametrize(("n_wrong", "codes"), [(10, ["connected_shapes"]), (11, [])])
