@@ -24,6 +24,7 @@ from polars_clustereval.external.findings import (
     find_unique_labels,
     fractions_as_text,
 )
+from polars_clustereval.internal.shapes import cluster_shapes
 from polars_clustereval.internal.summary import internal_summary
 
 from .engines import convert_to_polars, list_columns, open_rows, read_rows
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = ["doubt_counts", "doubt_input"]
 
+# The commands whose scores favor clusters around centers, and what finds shapes that these cut.
+_OF_CENTERS = ("internal", "silhouette", "elbow", "compare")
+_OF_SHAPES = ("distance", "p", "weights", "noise", "noise_as", "missing")
+
 # There is a warning if more than this share of the edges, or pairs, is left out.
 _MOST = 0.5
 
@@ -47,7 +52,10 @@ def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
     if len(sources) > 1 or call.report.command == "findings":
         return []
     if {"vector", "cluster", "distance"} <= call.arguments.keys():
-        return _doubt_coordinates(sources[0], call)
+        # Distances of such coordinates say nothing of shapes.
+        return _doubt_coordinates(sources[0], call) or _doubt_shapes(sources[0], call)
+    if call.arguments.get("vector") and call.report.command == "compare":
+        return _doubt_shapes(sources[0], call)
     if "label" not in call.report.required:
         return []
     doubts = _doubt_labels(sources[0], call)
@@ -199,6 +207,38 @@ def _doubt_coordinates(source: Source, call: Call) -> list[str]:
         return []
     of = f"in {remarks.len()} of {meanings.len()} partitions, " if parts else ""
     return [of + remarks[0]]
+
+
+def _doubt_shapes(source: Source, call: Call) -> list[str]:
+    """Return a remark on the first clustering that cuts connected parts of the points.
+
+    It is only about scores that favor clusters around centers.
+    """
+    if call.report.command not in _OF_CENTERS or call.arguments.get("run") is not None:
+        return []
+    rows, arguments = read_rows(source, call, call.report.inputs[0])
+    given = {name: arguments[name] for name in _OF_SHAPES if name in arguments}
+    parts = list_columns(arguments, ("partition_by", "k"))
+    by = {f"__ce_part_{i}": pl.col(key) for i, key in enumerate(parts)}
+    for cluster in list_columns(arguments, ("cluster", "clusters")):
+        shapes = cluster_shapes(
+            rows.with_columns(**by),
+            arguments["vector"],
+            cluster,
+            partition_by=[*by] or None,
+            **given,
+        )
+        cut = shapes.filter(pl.col("cut_cluster").is_not_null()).collect(engine="streaming")
+        for one, other in cut.select("cluster", "cut_cluster").head(1).rows():
+            of = f"in {cut.height} of the partitions, " if parts else ""
+            pair = f"{show_value(one)} and {show_value(other)}"
+            text = (
+                f"{of}clusters of {cluster} cut connected parts of the points, such as {pair}, and "
+                "the scores favor such clusters if shapes are not round; see clustereval findings "
+                "and clustereval density"
+            )
+            return [text]
+    return []
 
 
 def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:

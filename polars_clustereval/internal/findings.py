@@ -145,7 +145,7 @@ def internal_findings(
         - close_clusters: two clusters have low silhouettes, and the center of each is the nearest
           center to that of the other. value is the larger of their mean silhouettes. Whether a
           merge helps is not computed, so compare the scores of both clusterings.
-        - cut_shapes: the clusters contradict the connected parts of the points. Two points are linked
+        - cut_shapes: the clusters contradict the connected parts of the points. Points are linked
           if each is among the 15 nearest of the other, in a sample of at most 1,000 points, drawn
           by random_state and id, and a part is a set of points that links connect. Two clusters
           divide a part, and the first also has points of another part, each with at least 5 points,

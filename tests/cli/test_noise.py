@@ -259,3 +259,26 @@ def test_a_column_of_another_unit(noted: Noted, tmp_path: Path, command: str) ->
     assert f"clustereval: {path}: {of}{words}" in noted(*call, "--partition-by=run")[1]
     frame.with_columns(pl.col("y") / 1000).write_parquet(path)
     assert "coordinate" not in noted(*call)[1]
+
+
+@pytest.mark.parametrize("command", ["internal", "silhouette", "elbow", "compare", "dunn"])
+def test_clusters_that_cut_rings(noted: Noted, tmp_path: Path, command: str) -> None:
+    """Scores that favor round clusters have a remark, and Dunn's index has none."""
+    path = tmp_path / "rings.parquet"
+    angle, radius = pl.int_range(400) * 0.7, 1 + 3 * (pl.int_range(400) % 2)
+    rings = pl.select(x=radius * angle.cos(), y=radius * angle.sin(), ring=radius, k=2)
+    rings = rings.with_columns(half=(pl.col("x") + pl.col("y") / 9 > 0).cast(pl.Int8))
+    rings.write_parquet(path)
+    more = ["--k=k"] if command == "elbow" else []
+    given = "--clusters" if command == "compare" else "--cluster"
+    of_halves, of_rings = (
+        noted(command, path, "--vector=x,y", f"{given}={x}", *more, "--engine=polars")[1]
+        for x in ("half", "ring")
+    )
+    of = "in 1 of the partitions, " if more else ""
+    words = f"{path}: {of}clusters of half cut connected parts of the points, such as 1 and 0, and"
+    assert (words in of_halves) == (command != "dunn")
+    assert "cut connected" not in of_rings
+    if command == "compare":
+        both = noted(command, path, "--vector=x,y", "--clusters=ring,half", "--engine=duckdb")[1]
+        assert words in both
