@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["doubt_counts", "doubt_input"]
 
 # The commands whose scores favor clusters around centers, and what finds shapes that these cut.
-_OF_CENTERS = ("internal", "silhouette", "elbow", "compare")
+_FAVOR_CENTERS = ("internal", "silhouette", "elbow", "compare")
 _OF_SHAPES = ("distance", "p", "weights", "noise", "noise_as", "missing")
 
 # There is a warning if more than this share of the edges, or pairs, is left out.
@@ -214,7 +214,7 @@ def _doubt_shapes(source: Source, call: Call) -> list[str]:
 
     It is only about scores that favor clusters around centers.
     """
-    if call.report.command not in _OF_CENTERS or call.arguments.get("run") is not None:
+    if call.report.command not in _FAVOR_CENTERS or call.arguments.get("run") is not None:
         return []
     rows, arguments = read_rows(source, call, call.report.inputs[0])
     given = {name: arguments[name] for name in _OF_SHAPES if name in arguments}
