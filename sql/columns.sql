@@ -812,11 +812,12 @@ CREATE OR REPLACE MACRO clustereval.bootstrap_intervals(
   average_method := 'arithmetic', beta := 1.0, adjusted := true, n_resamples := 1000,
   confidence := 0.95, random_state := 0, metrics := NULL
 ) AS TABLE
-  SELECT error(
+  SELECT CAST(NULL AS VARCHAR) AS error
+  WHERE CAST(error(
     'bootstrap_intervals: expected a call in Python, got one in SQL, which cannot compute this '
     'table because NumPy draws the samples; use ce.bootstrap_intervals(con.sql(''FROM '
     'tbl'').pl(), "label", "cluster")'
-  ) AS error;
+  ) AS BOOLEAN);
 COMMENT ON MACRO TABLE clustereval.bootstrap_intervals IS
 'Not in SQL, because NumPy draws the samples. Use ce.bootstrap_intervals(con.sql(''FROM '
 'tbl'').pl(), "label", "cluster").';
@@ -826,11 +827,12 @@ CREATE OR REPLACE MACRO clustereval.density_based_validity(
   tbl, vector, cluster, id := NULL, distance := 'euclidean', p := 2, partition_by := NULL,
   noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
-  SELECT error(
+  SELECT CAST(NULL AS VARCHAR) AS error
+  WHERE CAST(error(
     'density_based_validity: expected a call in Python, got one in SQL, which cannot compute this '
     'table because a query cannot hold the trees; use ce.density_based_validity(con.sql(''FROM '
     'tbl'').pl(), ["x", "y"], "cluster"), or clustereval density FILE'
-  ) AS error;
+  ) AS BOOLEAN);
 COMMENT ON MACRO TABLE clustereval.density_based_validity IS
 'Not in SQL, because a query cannot hold the trees. Use ce.density_based_validity(con.sql(''FROM '
 'tbl'').pl(), ["x", "y"], "cluster"), or clustereval density FILE.';
@@ -840,12 +842,13 @@ CREATE OR REPLACE MACRO clustereval.density_based_validity_clusters(
   tbl, vector, cluster, id := NULL, distance := 'euclidean', p := 2, partition_by := NULL,
   noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
-  SELECT error(
+  SELECT CAST(NULL AS VARCHAR) AS error
+  WHERE CAST(error(
     'density_based_validity_clusters: expected a call in Python, got one in SQL, which cannot '
     'compute this table because a query cannot hold the trees; use '
     'ce.density_based_validity_clusters(con.sql(''FROM tbl'').pl(), ["x", "y"], "cluster"), or '
     'clustereval density FILE --show clusters'
-  ) AS error;
+  ) AS BOOLEAN);
 COMMENT ON MACRO TABLE clustereval.density_based_validity_clusters IS
 'Not in SQL, because a query cannot hold the trees. Use '
 'ce.density_based_validity_clusters(con.sql(''FROM tbl'').pl(), ["x", "y"], "cluster"), or '
@@ -857,11 +860,12 @@ CREATE OR REPLACE MACRO clustereval.permutation_test(
   noise := NULL, noise_as := NULL, average_method := 'arithmetic', beta := 1.0,
   n_resamples := 999, random_state := 0
 ) AS TABLE
-  SELECT error(
+  SELECT CAST(NULL AS VARCHAR) AS error
+  WHERE CAST(error(
     'permutation_test: expected a call in Python, got one in SQL, which cannot compute this table '
     'because NumPy draws the tables; use ce.permutation_test(con.sql(''FROM tbl'').pl(), "label", '
     '"cluster")'
-  ) AS error;
+  ) AS BOOLEAN);
 COMMENT ON MACRO TABLE clustereval.permutation_test IS
 'Not in SQL, because NumPy draws the tables. Use ce.permutation_test(con.sql(''FROM tbl'').pl(), '
 '"label", "cluster").';
@@ -871,12 +875,13 @@ CREATE OR REPLACE MACRO clustereval.suspicious_links(
   tbl, id, cluster, edges, "left", "right", weight := NULL, threshold := NULL,
   partition_by := NULL, noise := NULL, noise_as := NULL
 ) AS TABLE
-  SELECT error(
+  SELECT CAST(NULL AS VARCHAR) AS error
+  WHERE CAST(error(
     'suspicious_links: expected a call in Python, got one in SQL, which cannot compute this table '
     'because a query cannot hold the search; use ce.suspicious_links(con.sql(''FROM tbl'').pl(), '
     '"id", "cluster", con.sql(''FROM edges'').pl(), "left", "right"), or clustereval graph FILE '
     '--edges EDGES --show links'
-  ) AS error;
+  ) AS BOOLEAN);
 COMMENT ON MACRO TABLE clustereval.suspicious_links IS
 'Not in SQL, because a query cannot hold the search. Use ce.suspicious_links(con.sql(''FROM '
 'tbl'').pl(), "id", "cluster", con.sql(''FROM edges'').pl(), "left", "right"), or clustereval '

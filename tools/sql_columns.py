@@ -117,7 +117,9 @@ def stub_without_sql(name: str, table: Table) -> str:
     return (
         f"-- Raises an error: {table.no_sql_because}.\n"
         f"CREATE OR REPLACE MACRO clustereval.{name}(\n{indent(listed, '  ')}\n) AS TABLE\n"
-        f"  SELECT error(\n{indent(literals(text, WIDTH - 4), '    ')}\n  ) AS error;\n"
+        # In the condition, so that there is an error whatever the query reads.
+        "  SELECT CAST(NULL AS VARCHAR) AS error\n  WHERE CAST(error(\n"
+        f"{indent(literals(text, WIDTH - 4), '    ')}\n  ) AS BOOLEAN);\n"
         f"COMMENT ON MACRO TABLE clustereval.{name} IS\n"
         f"{literals(f'Not in SQL, because {table.no_sql_because}. Use {calls}.')};\n"
     )

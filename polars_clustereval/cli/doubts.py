@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["doubt_counts", "doubt_input"]
 
-# The commands whose scores favor clusters around centers, and what finds shapes that these cut.
+# The commands whose scores favor clusters around centers, and the options that say what is scored.
 _FAVOR_CENTERS = ("internal", "silhouette", "elbow", "compare")
-_OF_SHAPES = ("distance", "p", "weights", "noise", "noise_as", "missing")
+_OF_POINTS = ("distance", "p", "weights", "noise", "noise_as", "missing")
 
 # There is a warning if more than this share of the edges, or pairs, is left out.
 _MOST = 0.5
@@ -51,11 +51,11 @@ def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
         return _doubt_edges(sources, call)
     if len(sources) > 1 or call.report.command == "findings":
         return []
-    if {"vector", "cluster", "distance"} <= call.arguments.keys():
+    given = call.arguments
+    is_comparison = "clusters" in given and given.get("vector") and given.get("run") is None
+    if {"vector", "cluster", "distance"} <= given.keys() or is_comparison:
         # Distances of such coordinates say nothing of shapes.
         return _doubt_coordinates(sources[0], call) or _doubt_shapes(sources[0], call)
-    if call.arguments.get("vector") and call.report.command == "compare":
-        return _doubt_shapes(sources[0], call)
     if "label" not in call.report.required:
         return []
     doubts = _doubt_labels(sources[0], call)
@@ -183,29 +183,42 @@ def _doubt_sparse_labels(source: Source, call: Call) -> list[str]:
     return [of + text for text in texts[:1]]
 
 
-def _doubt_coordinates(source: Source, call: Call) -> list[str]:
-    """Return the remark of internal_summary on coordinates that hold nearly all of the variance."""
+class _PointsOfCall(NamedTuple):
+    """The points that a report reads, as the tables of findings take them."""
+
+    rows: pl.LazyFrame
+    vector: Any
+    clusterings: list[str]
+    options: dict[str, Any]
+    #: Whether the report has partitions, or numbers of clusters, of its own.
+    has_parts: bool
+
+
+def _read_points(source: Source, call: Call) -> _PointsOfCall:
+    """Return the points of a report, with their clusterings and options."""
     rows, arguments = read_rows(source, call, call.report.inputs[0])
+    options = {name: arguments[name] for name in _OF_POINTS if name in arguments}
     parts = list_columns(arguments, ("partition_by", "k"))
-    given = {
-        name: arguments[name]
-        for name in ("distance", "p", "weights", "noise", "noise_as", "missing")
-        if name in arguments
-    }
     by = {f"__ce_part_{i}": pl.col(key) for i, key in enumerate(parts)}
-    summary = internal_summary(
-        rows.with_columns(**by),
-        arguments["vector"],
-        arguments["cluster"],
-        partition_by=[*by] or None,
-        metrics=["n_dims"],
-        **given,
+    options["partition_by"] = [*by] or None
+    clusterings = list_columns(arguments, ("cluster", "clusters"))
+    return _PointsOfCall(
+        rows.with_columns(**by), arguments["vector"], clusterings, options, bool(parts)
     )
+
+
+def _doubt_coordinates(source: Source, call: Call) -> list[str]:
+    """Return the remark of internal_summary on coordinates that hold nearly all of the variance.
+
+    Of several clusterings, the first is looked at.
+    """
+    rows, vector, clusterings, options, has_parts = _read_points(source, call)
+    summary = internal_summary(rows, vector, clusterings[0], metrics=["n_dims"], **options)
     meanings = summary.select("meaning").collect(engine="streaming")["meaning"]
     remarks = meanings.filter(meanings != POINT_COUNTS["n_dims"].meaning)
     if remarks.is_empty():
         return []
-    of = f"in {remarks.len()} of {meanings.len()} partitions, " if parts else ""
+    of = f"in {remarks.len()} of {meanings.len()} partitions, " if has_parts else ""
     return [of + remarks[0]]
 
 
@@ -214,28 +227,19 @@ def _doubt_shapes(source: Source, call: Call) -> list[str]:
 
     It is only about scores that favor clusters around centers.
     """
-    if call.report.command not in _FAVOR_CENTERS or call.arguments.get("run") is not None:
+    if call.report.command not in _FAVOR_CENTERS:
         return []
-    rows, arguments = read_rows(source, call, call.report.inputs[0])
-    given = {name: arguments[name] for name in _OF_SHAPES if name in arguments}
-    parts = list_columns(arguments, ("partition_by", "k"))
-    by = {f"__ce_part_{i}": pl.col(key) for i, key in enumerate(parts)}
-    for cluster in list_columns(arguments, ("cluster", "clusters")):
-        shapes = cluster_shapes(
-            rows.with_columns(**by),
-            arguments["vector"],
-            cluster,
-            partition_by=[*by] or None,
-            **given,
-        )
+    rows, vector, clusterings, options, has_parts = _read_points(source, call)
+    for cluster in clusterings:
+        shapes = cluster_shapes(rows, vector, cluster, **options)
         cut = shapes.filter(pl.col("cut_cluster").is_not_null()).collect(engine="streaming")
         for one, other in cut.select("cluster", "cut_cluster").head(1).rows():
-            of = f"in {cut.height} of the partitions, " if parts else ""
-            pair = f"{show_value(one)} and {show_value(other)}"
+            what = "values of k" if "k" in call.arguments else "partitions"
+            of = f"in {cut.height} of the {what}, " if has_parts else ""
             text = (
-                f"{of}clusters of {cluster} cut connected parts of the points, such as {pair}, and "
-                "the scores favor such clusters if shapes are not round; see clustereval findings "
-                "and clustereval density"
+                f"{of}clusters of {cluster} cut connected parts of the points, such as "
+                f"{show_value(one)} and {show_value(other)}, and the scores favor such clusters if "
+                "shapes are not round; see clustereval findings and clustereval density"
             )
             return [text]
     return []

@@ -359,7 +359,7 @@ def _format_key_columns(result: pl.DataFrame, keys: list[str], room: int) -> lis
 
 def _level_columns(columns: list[list[str]]) -> list[list[str]]:
     """Convert columns of cells to lines, with empty cells at the top of shorter columns."""
-    height = max(map(len, columns))
+    height = max(map(len, columns), default=0)
     level = [[""] * (height - len(column)) + column for column in columns]
     return [list(line) for line in zip(*level, strict=True)]
 

@@ -231,8 +231,9 @@ def density_based_validity(
     Because of the core distances, many edges have equal weights, and which of them are in the tree
     can change the score, in one published data set from 0.54 to 0.81. Here, edges are ordered by
     weight, and then by the ids of their two points, the lower one first. Weights are equal if they
-    differ by less than about 1e-10 of their size. With row numbers as ids, the scores are those of
-    hdbscan and of the Python package DBCV. Pass an id if the rows have no fixed order.
+    differ by less than about 1e-10 of their size. With row numbers as ids, the scores of points
+    without copies are those of the Python package DBCV, and usually those of hdbscan. Pass an id if
+    the rows have no fixed order.
 
     A cluster of a single point has no tree. It counts with a validity of 0, and other clusters are
     not compared with it. The distance is Euclidean by default, as in hdbscan. The published values

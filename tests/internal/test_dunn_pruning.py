@@ -129,7 +129,7 @@ def test_a_separation_between_points_far_from_the_middle(engine: Engine) -> None
 def test_the_pair_is_not_the_first_estimate(name: str) -> None:
     """The shapes are what they are meant to be."""
     part = SEPARATED[name]
-    balls = extreme_pairs._bounding_balls(part, EUCLIDEAN)
+    balls = extreme_pairs.bounding_balls(part, EUCLIDEAN)
     assert extreme_pairs._separation_bound(part, balls, EUCLIDEAN) == pytest.approx(1.0)
     border = extreme_pairs._flag_border_points(part, balls, EUCLIDEAN, 1.0)
     assert border[[0, part.starts[1]]].all()

@@ -430,8 +430,8 @@ _DENSITY = (
         differs="In hdbscan and in DBCV, the order of the rows decides between edges with equal "
         "weights. In hdbscan, a point ignores its copies, only the first point of a cluster of two "
         "is compared with other clusters, and clusters of one point are an error. In DBCV, copies "
-        "are an error, distances are squared by default, and a single cluster has the score 1. In "
-        "dbscan, clusters of two points are noise.",
+        "are an error, distances are squared by default, and a single cluster has a score near 1. "
+        "In dbscan, clusters of two points are noise.",
     ),
 )
 
