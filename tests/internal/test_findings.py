@@ -179,6 +179,7 @@ UNRELATED = APART.with_columns(
 )
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("large", [["z"], ["y", "z"]])
 def test_columns_of_another_unit_come_first_without_their_symptoms(
     engine: Engine, large: list[str]
@@ -194,6 +195,7 @@ def test_columns_of_another_unit_come_first_without_their_symptoms(
     assert found_in(engine, UNRELATED, names) == []
 
 
+@pytest.mark.gate
 def test_names_of_coordinates_of_several_types(engine: Engine) -> None:
     """DuckDB casts them to one type; computed ones and lists have no names."""
     frame = UNRELATED.with_columns((pl.col("z") * 1000).cast(pl.Int64)).rename({"z": 'Mb "a"'})
@@ -245,6 +247,7 @@ def test_noise_as_singletons_is_no_nearest_cluster(engine: Engine) -> None:
         assert [row["code"] for row in rows] == ["noise_rows"]
 
 
+@pytest.mark.gate
 def test_findings_of_a_sample_use_its_standard_error(engine: Engine) -> None:
     """Random clusters: negative where the upper limit of the interval is, low where it is low."""
     generator = np.random.default_rng(11)
@@ -296,6 +299,7 @@ def test_a_tiny_and_a_giant_cluster(engine: Engine) -> None:
     assert only(point_findings(engine, APART), "tiny_cluster") == []
 
 
+@pytest.mark.gate
 def test_a_tenth_of_the_average_size_is_not_tiny(engine: Engine) -> None:
     few = pl.DataFrame(
         {"x": [90.0, 90.5, 91.0, 92.0], "y": [0.0, 1.0, 0.0, 1.0], "cluster": [5] * 4}
@@ -349,6 +353,7 @@ def zeros_added(n: int, frame: pl.DataFrame = APART) -> pl.DataFrame:
     return pl.concat([frame.with_columns(pl.col("x") + 0.5), zeros])
 
 
+@pytest.mark.gate
 def test_zero_vectors(engine: Engine) -> None:
     advice = "if zeros stand for a missing vector, make it NULL, so that such rows are left out"
     for n, severity, subject in (
@@ -364,6 +369,7 @@ def test_zero_vectors(engine: Engine) -> None:
     assert only(point_findings(engine, zeros_added(60)), "zero_vectors") == []
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("dims", [2, 40])
 def test_zero_vectors_of_partitions_and_lists(engine: Engine, dims: int) -> None:
     """Those of noise that is left out or lacks a cluster do not count; long vectors do."""
@@ -495,6 +501,7 @@ def test_ids_as_clusters(engine: Engine) -> None:
     assert row["finding"] == "each of the 60 points is a cluster of its own: is the cluster an id?"
 
 
+@pytest.mark.gate
 def test_the_cluster_as_a_coordinate(engine: Engine) -> None:
     frame = APART.with_columns(z=5 - 2 * pl.col("cluster"))
     [row] = found_in(engine, frame, ["x", "y", "z"])

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
     from tests.support.engines import Row
 
+
+def wide(*values: Any) -> list[Any]:
+    """Parameters of wide tests."""
+    return [pytest.param(value, marks=pytest.mark.wide) for value in values]
+
+
 SHAPES = ("cut_shapes", "connected_shapes")
 #: What a round cluster lacks if its silhouette is low.
 VERDICTS = (*SHAPES, "low_silhouette", "close_clusters")
@@ -119,6 +125,7 @@ def test_rings_are_connected_and_halves_of_rings_are_cut(engine: Engine) -> None
     }
 
 
+@pytest.mark.gate
 def test_several_connected_clusters_are_one_note(engine: Engine) -> None:
     """Three rings: the silhouettes of the outer ones are low. Some points are labeled wrongly."""
     points = np.vstack([ring(1, 100), ring(4, 300), ring(8, 300)])
@@ -131,7 +138,8 @@ def test_several_connected_clusters_are_one_note(engine: Engine) -> None:
     assert is_near(note["value"], (298 + 300) / 600)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.gate
+@pytest.mark.parametrize("seed", [0, *wide(1)])
 def test_shapes_of_scikit_learn(engine: Engine, seed: int) -> None:
     moons = make_moons(900, noise=0.04, random_state=seed)
     circles = make_circles(900, noise=0.03, factor=0.4, random_state=seed)
@@ -144,8 +152,8 @@ def test_shapes_of_scikit_learn(engine: Engine, seed: int) -> None:
 
 
 @pytest.mark.gate
-@pytest.mark.parametrize("spread", [0.5, 1.5, 3.0])
-@pytest.mark.parametrize("dims", [2, 8])
+@pytest.mark.parametrize("spread", [1.5, *wide(0.5, 3.0)])
+@pytest.mark.parametrize("dims", [2, *wide(8)])
 def test_round_clusters_cut_no_shapes(spread: float, dims: int) -> None:
     engine = make("polars")
     for seed in range(4):
@@ -172,6 +180,7 @@ def test_scattered_points_join_no_shapes(engine: Engine) -> None:
     assert not {"cut_shapes", "low_silhouette"} & {*codes}
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("load", [load_iris, load_digits])
 def test_overlapping_clusters_keep_their_findings(engine: Engine, load: Any) -> None:
     """Neighbors of digits are 95 % of the same digit, but they connect most digits."""
@@ -230,6 +239,7 @@ def test_links_are_mutual(engine: Engine) -> None:
     assert is_near(row["value"], 100 / 404)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("n_wrong", "codes"), [(10, ["connected_shapes"]), (11, [])])
 def test_the_limits_of_a_connected_cluster(engine: Engine, n_wrong: int, codes: Any) -> None:
     """Of the outer ring, at least 95 % are in the cluster, and at least 95 % of the cluster."""
@@ -242,6 +252,7 @@ def test_the_limits_of_a_connected_cluster(engine: Engine, n_wrong: int, codes: 
         assert ("low_silhouette" in [row["code"] for row in rows]) == (not codes)
 
 
+@pytest.mark.gate
 def test_a_cluster_of_several_parts_is_not_connected(engine: Engine) -> None:
     """A ring between the two parts of a cluster, whose silhouette is low."""
     points = np.vstack([ring(1), ring(4), ring(16)])
@@ -249,6 +260,7 @@ def test_a_cluster_of_several_parts_is_not_connected(engine: Engine) -> None:
     assert briefly(rows) == [("low_silhouette", 0, 1)]
 
 
+@pytest.mark.gate
 def test_nearly_all_points_of_one_part_are_not_connected(engine: Engine) -> None:
     """A single part says nothing of the cluster that has 96 % of it."""
     rows = found(engine, frame_of(ring(4), (np.arange(200) % 25 == 0).astype(int)))
@@ -256,6 +268,7 @@ def test_nearly_all_points_of_one_part_are_not_connected(engine: Engine) -> None
     assert not {row["code"] for row in rows} & {*SHAPES}
 
 
+@pytest.mark.gate
 def test_copies_of_points_are_no_shapes(engine: Engine) -> None:
     """Sixteen copies are the neighbors of each other, whatever is next to them."""
     rng = np.random.default_rng(0)
@@ -274,6 +287,7 @@ def test_copies_of_points_are_no_shapes(engine: Engine) -> None:
     assert not {x[0] for x in briefly(rows)} & {*SHAPES}
 
 
+@pytest.mark.gate
 def test_few_points_have_no_shapes(engine: Engine) -> None:
     for n in (0, 1, 2, 5, 16, 30):
         assert not {x[0] for x in briefly(found(engine, HALVES.head(n)))} & {*SHAPES}
@@ -286,6 +300,7 @@ def test_few_points_have_no_shapes(engine: Engine) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.gate
 def test_findings_that_mute_shapes(engine: Engine) -> None:
     wide = HALVES.with_columns(pl.col("y") * 30)
     assert found(engine, wide) == []
@@ -297,6 +312,7 @@ def test_findings_that_mute_shapes(engine: Engine) -> None:
     assert codes == ["distance_matrix"]
 
 
+@pytest.mark.gate
 def test_noise_and_shapes(engine: Engine) -> None:
     """Noise that is left out, or one point each, is no cluster of a shape."""
     between = RINGS.tail(30).with_columns(pl.col(XY) * 2 / 3, cluster=pl.lit(-1, pl.Int64))
@@ -403,7 +419,9 @@ def assert_as_defined(engine: Engine, points: Any, cluster: Any, distance: str, 
 
 
 @pytest.mark.gate
-@pytest.mark.parametrize("distance", METRICS)
+@pytest.mark.parametrize(
+    "distance", ["euclidean", *wide(*(x for x in METRICS if x != "euclidean"))]
+)
 @pytest.mark.parametrize("name", ["duckdb", "polars"])
 def test_parts_are_those_of_scipy(name: str, distance: str) -> None:
     codes = set()
@@ -444,7 +462,7 @@ def large_rings(n: int = 20_000) -> pl.DataFrame:
 
 
 @pytest.mark.gate
-@pytest.mark.parametrize("identified", [False, True])
+@pytest.mark.parametrize("identified", [True, *wide(False)])
 def test_the_sample_is_that_of_silhouettes(engine: Engine, identified: bool) -> None:
     """The value is a count of points that silhouette_samples draws."""
     frame = large_rings()
@@ -538,6 +556,7 @@ def test_types_do_not_matter(engine: Engine, dtype: Any) -> None:
     assert_alike(found(engine, frame.with_columns(pl.col(XY).cast(dtype))), found(engine, frame))
 
 
+@pytest.mark.gate
 def test_clusters_of_any_type(engine: Engine) -> None:
     for values in (["b", "c"], [1.5, float("nan")], [[1], [2]], [{"a": 1}, {"a": 2}]):
         key = pl.Series(values).gather(HALVES["cluster"].to_numpy())
@@ -547,6 +566,7 @@ def test_clusters_of_any_type(engine: Engine) -> None:
         assert repr([row["cluster"], row["other_cluster"]]) == repr(values)
 
 
+@pytest.mark.gate
 def test_invalid_points_have_the_error_of_all_rows(engine: Engine) -> None:
     """Not of the rows that are drawn."""
     bad = pl.when(pl.int_range(pl.len()) % 4 == 0).then(float("nan")).otherwise("x")
