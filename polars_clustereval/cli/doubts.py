@@ -39,7 +39,7 @@ __all__ = ["doubt_counts", "doubt_input"]
 
 # The commands whose scores favor clusters around centers, and the options that say what is scored.
 _FAVOR_CENTERS = ("internal", "silhouette", "elbow", "compare")
-_OF_POINTS = ("distance", "p", "weights", "noise", "noise_as", "missing")
+_OPTIONS_OF_POINTS = ("distance", "p", "weights", "noise", "noise_as", "missing")
 
 # There is a warning if more than this share of the edges, or pairs, is left out.
 _MOST = 0.5
@@ -194,10 +194,10 @@ class _PointsOfCall(NamedTuple):
     has_parts: bool
 
 
-def _read_points(source: Source, call: Call) -> _PointsOfCall:
+def _points_of_call(source: Source, call: Call) -> _PointsOfCall:
     """Return the points of a report, with their clusterings and options."""
     rows, arguments = read_rows(source, call, call.report.inputs[0])
-    options = {name: arguments[name] for name in _OF_POINTS if name in arguments}
+    options = {name: arguments[name] for name in _OPTIONS_OF_POINTS if name in arguments}
     parts = list_columns(arguments, ("partition_by", "k"))
     by = {f"__ce_part_{i}": pl.col(key) for i, key in enumerate(parts)}
     options["partition_by"] = [*by] or None
@@ -212,7 +212,7 @@ def _doubt_coordinates(source: Source, call: Call) -> list[str]:
 
     Of several clusterings, the first is looked at.
     """
-    rows, vector, clusterings, options, has_parts = _read_points(source, call)
+    rows, vector, clusterings, options, has_parts = _points_of_call(source, call)
     summary = internal_summary(rows, vector, clusterings[0], metrics=["n_dims"], **options)
     meanings = summary.select("meaning").collect(engine="streaming")["meaning"]
     remarks = meanings.filter(meanings != POINT_COUNTS["n_dims"].meaning)
@@ -229,7 +229,7 @@ def _doubt_shapes(source: Source, call: Call) -> list[str]:
     """
     if call.report.command not in _FAVOR_CENTERS:
         return []
-    rows, vector, clusterings, options, has_parts = _read_points(source, call)
+    rows, vector, clusterings, options, has_parts = _points_of_call(source, call)
     for cluster in clusterings:
         shapes = cluster_shapes(rows, vector, cluster, **options)
         cut = shapes.filter(pl.col("cut_cluster").is_not_null()).collect(engine="streaming")
