@@ -233,6 +233,10 @@ def test_links_are_mutual(engine: Engine) -> None:
     [row] = [x for x in found(engine, chains([[8, 7], [20, 20]])) if x["code"] in SHAPES]
     assert (row["code"], row["finding"]) == ("cut_shapes", CUT.format(2))
     assert is_near(row["value"], 20 / 55)
+    # Points of two lines of 12 have four neighbors in the other one, so these are one part.
+    [row] = [x for x in found(engine, chains([[6, 6], [6, 6], [20, 20]])) if x["code"] in SHAPES]
+    assert (row["code"], row["finding"]) == ("cut_shapes", CUT.format(2))
+    assert is_near(row["value"], 20 / 64)
     far = pl.DataFrame({"x": [5.0, 5.0, -5.0, -5.0], "y": [4.0, -4.0] * 2, "cluster": [0, 0, 1, 1]})
     [row] = [x for x in found(engine, pl.concat([HALVES, far])) if x["code"] in SHAPES]
     assert row["code"] == "cut_shapes"
