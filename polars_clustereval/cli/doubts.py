@@ -54,8 +54,9 @@ def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
     given = call.arguments
     is_comparison = "clusters" in given and given.get("vector") and given.get("run") is None
     if {"vector", "cluster", "distance"} <= given.keys() or is_comparison:
+        points = _points_of_call(sources[0], call)
         # Distances of such coordinates say nothing of shapes.
-        return _doubt_coordinates(sources[0], call) or _doubt_shapes(sources[0], call)
+        return _doubt_coordinates(points) or _doubt_shapes(points, call)
     if "label" not in call.report.required:
         return []
     doubts = _doubt_labels(sources[0], call)
@@ -207,12 +208,12 @@ def _points_of_call(source: Source, call: Call) -> _PointsOfCall:
     )
 
 
-def _doubt_coordinates(source: Source, call: Call) -> list[str]:
+def _doubt_coordinates(points: _PointsOfCall) -> list[str]:
     """Return the remark of internal_summary on coordinates that hold nearly all of the variance.
 
     Of several clusterings, the first is looked at.
     """
-    rows, vector, clusterings, options, has_parts = _points_of_call(source, call)
+    rows, vector, clusterings, options, has_parts = points
     summary = internal_summary(rows, vector, clusterings[0], metrics=["n_dims"], **options)
     meanings = summary.select("meaning").collect(engine="streaming")["meaning"]
     remarks = meanings.filter(meanings != POINT_COUNTS["n_dims"].meaning)
@@ -222,14 +223,14 @@ def _doubt_coordinates(source: Source, call: Call) -> list[str]:
     return [of + remarks[0]]
 
 
-def _doubt_shapes(source: Source, call: Call) -> list[str]:
+def _doubt_shapes(points: _PointsOfCall, call: Call) -> list[str]:
     """Return a remark on the first clustering that cuts connected parts of the points.
 
     It is only about scores that favor clusters around centers.
     """
     if call.report.command not in _FAVOR_CENTERS:
         return []
-    rows, vector, clusterings, options, has_parts = _points_of_call(source, call)
+    rows, vector, clusterings, options, has_parts = points
     for cluster in clusterings:
         shapes = cluster_shapes(rows, vector, cluster, **options)
         cut = shapes.filter(pl.col("cut_cluster").is_not_null()).collect(engine="streaming")

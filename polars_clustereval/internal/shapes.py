@@ -123,7 +123,9 @@ def _find_cut(table: Integers) -> tuple[int, int, float]:
     # With fewer clusters than parts, clusters have to join some.
     if not is_cut.any() or is_large.sum() > (cluster_sizes > 0).sum():
         return -1, 0, 0.0
-    part, one, other = np.nonzero(is_cut[:, :, None] & is_shared[:, None, :])
+    part, one = np.nonzero(is_cut)
+    place, other = np.nonzero(is_shared[part])
+    part, one = part[place], one[place]
     part, one, other = (x[one != other] for x in (part, one, other))
     first = np.lexsort((other, one, -table[part, other], -table[part, one]))[0]
     return int(one[first]), int(other[first]), float(table[part, one][first] / n)
